@@ -33,7 +33,8 @@ namespace muster::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kChildrenEnd{1000};
-constexpr int kPatienceMs = 600'000;  // for the launcher's next line before the run begins
+// How long to wait for the launcher's next line before the run begins.
+constexpr int kPatienceMs = 600'000;
 
 Result<Order> await_order(Channel& launcher) {
   while (launcher.open()) {
@@ -46,7 +47,7 @@ Result<Order> await_order(Channel& launcher) {
   return unexpected(Error{.what = "the connection to the machine that started the run is gone"});
 }
 
-// Waits until the launcher took all of it: facts of a host can be longer than a pipe.
+// Returns when the launcher has read everything: a host's facts can be larger than a pipe's buffer.
 void send_all(Channel& launcher, const std::string& line) {
   launcher.send(line);
   while (launcher.open() && launcher.has_unsent()) {
@@ -88,12 +89,14 @@ int carry(sys::Fd warden) {
   }
 }
 
-// While the facts are gathered nobody reads the launcher's lines; when it goes meanwhile, an
-// activation that takes long must not stay.
+// Ends this process and the activation command if the launcher disconnects while facts are being
+// gathered. Nobody reads the launcher's lines during that time, and a slow activation must not
+// outlive its launcher.
 class LauncherWatch {
  public:
   explicit LauncherWatch(int launcher) : launcher_(launcher) {
-    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the activation starts is ours to end
+    // Makes orphans of the activation command our children, so that kill_children finds them.
+    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
     thread_ = std::thread([this] { work(); });
   }
   LauncherWatch(const LauncherWatch&) = delete;
@@ -133,7 +136,8 @@ class LauncherWatch {
   std::thread thread_;
 };
 
-// Returns the environment after activation, for the ranks; nothing: none was asked for.
+// Gathers the facts and sends them. Returns the environment after activation, for the ranks, or
+// nothing if no activation was requested.
 std::optional<std::vector<std::string>> tell_facts(Channel& launcher, const Order& hello) {
   facts::Gathered gathered;
   {
@@ -145,7 +149,8 @@ std::optional<std::vector<std::string>> tell_facts(Channel& launcher, const Orde
   return std::move(gathered.environment);
 }
 
-// The order that decides what becomes of us; nothing: the launcher is gone.
+// Serves the launcher until it sends the order that decides what this agent does next, and returns
+// that order. Returns nothing if the launcher has disconnected.
 Result<std::optional<Order>> await_decision(Channel& launcher, const std::string& folder,
                                             Handout& handout) {
   while (auto order = await_order(launcher)) {
@@ -154,7 +159,8 @@ Result<std::optional<Order>> await_decision(Channel& launcher, const std::string
     } else if (order->kind == Order::Kind::kListen) {
       test_reach(launcher, *order);
     } else if (order->kind == Order::Kind::kConnect || order->kind == Order::Kind::kClose) {
-      continue;  // too late: the test's own deadline has passed
+      // Too late: the deadline of the connection test has passed.
+      continue;
     } else if (order->kind != Order::Kind::kPlace) {
       return std::optional<Order>(*std::move(order));
     } else if (!folder.empty()) {
@@ -170,36 +176,39 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   if (!hello.run_id.empty() && hello.request) {
     MUSTER_TRY(folder, prepare_folder(hello));
   } else if (!hello.run_id.empty()) {
-    // A launcher that comes back too late must not make anew what the run's warden has removed.
+    // A launcher that reconnects too late must not create again the folder that the warden has
+    // removed.
     MUSTER_TRY(folder, run_folder(hello.run_id));
     if (!sys::exists(folder))
       return unexpected(Error{.what = "the run has already ended on this host"});
   }
   Handout handout;
   if (hello.request) {
-    // It may take a while: the launcher hears first that it has reached us.
+    // Gathering may take a while, so first tell the launcher that it has reached this host.
     send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
-    MUSTER_CHECK(end_leftovers(hello.earlier));  // before the facts, which tell the free ports
+    // Must precede the gathering, which reports the free ports.
+    MUSTER_CHECK(end_leftovers(hello.earlier));
     handout.activated = tell_facts(launcher, hello);
   }
   MUSTER_TRY(const auto next, await_decision(launcher, folder, handout));
-  if (folder.empty()) return {};  // a check
+  // Only `muster check` has no folder, and it needs nothing more.
+  if (folder.empty()) return {};
   if (!next || next->kind != Order::Kind::kBegin) {
-    // The run was refused, or (keep) is to be started by hand.
+    // The run was rejected, or (`keep`) the user will start it by hand.
     const bool keep = next && next->kind == Order::Kind::kBye && next->keep;
     if (hello.request && keep) return leave_in_files(folder, handout);
     std::error_code error;
     if (hello.request) std::filesystem::remove_all(folder, error);
     return {};
   }
-  // From now on the connection may break: sshd's end must not be ours.
+  // From now on the connection may break, and this process must survive the end of sshd.
   (void)::setsid();
   (void)std::signal(SIGHUP, SIG_IGN);
   std::error_code ignored;
   std::filesystem::current_path("/", ignored);
   HostSystem system;
   Warden warden(hello.run_id, folder, system);
-  // A warden that takes the place of a killed one has no environment to hand out.
+  // A warden that replaces a killed one has no environment to hand out.
   MUSTER_CHECK(warden.prepare(hello.request ? std::optional(std::move(handout)) : std::nullopt));
   const Warden::Rest rest = warden.serve(std::move(launcher), next->orphan_after_s);
   clean_up(hello.run_id, folder, rest.starts, rest.keep);
@@ -214,7 +223,7 @@ int run_agent() {
   if (!hello->request) {
     const auto folder = run_folder(hello->run_id);
     if (sys::Fd warden = folder ? connect_to_warden(*folder) : sys::Fd(); warden.valid()) {
-      // The rest may have been read with the first line already.
+      // More bytes than the first line may have been read with it.
       const std::string_view rest = launcher.rest();
       if (!rest.empty() && ::write(warden.get(), rest.data(), rest.size()) < 0)
         return kExitOwnFault;

@@ -1,5 +1,5 @@
-// What was decided for one host of a run: it travels to the host's agent, which writes it into the
-// run's folder, where the ranks read it.
+// What was decided for one host of a run. The launcher sends it to the host's agent, which writes
+// it into the run's folder for the ranks to read.
 #pragma once
 
 #include <map>
@@ -12,15 +12,16 @@
 namespace muster::agent {
 
 struct Assignment {
-  std::string interface = {};                         // the one in the job's subnet; empty: unknown
-  std::map<std::string, std::string> variables = {};  // about its rails; empty: no RDMA
+  std::string interface = {};                         // in the job's subnet; empty: unknown
+  std::map<std::string, std::string> variables = {};  // for its rails; empty: no RDMA
   int host_rank = 0;
   int host_count = 1;
-  int first_rank = 0;  // of this host's
-  int ranks = 0;       // on this host; 0: not known
+  int first_rank = 0;  // of this host
+  int ranks = 0;       // on this host; 0: unknown
   int all_ranks = 0;
-  bool bind_to_gpu = false;           // each rank runs on the CPUs near its GPU
-  std::vector<facts::Gpu> gpus = {};  // of this host, if so or if a GPU is in MIG mode
+  bool bind_to_gpu = false;  // run each rank on the CPUs near its GPU
+  // The GPUs of this host, if `bind_to_gpu` is set or if a GPU is in MIG mode; otherwise empty.
+  std::vector<facts::Gpu> gpus = {};
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };

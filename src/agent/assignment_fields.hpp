@@ -1,4 +1,4 @@
-// The fields of an Assignment in JSON.
+// The JSON fields of an Assignment.
 #pragma once
 
 #include "agent/assignment.hpp"

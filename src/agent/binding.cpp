@@ -15,7 +15,7 @@ std::string not_bound(const std::string& why) {
   return "muster did not bind this rank to CPUs: " + why;
 }
 
-// "7" or "0-3".
+// Adds the CPUs of one part of a list, "7" or "0-3".
 bool add_range(std::string_view text, cpu_set_t& set) {
   unsigned first = 0;
   const char* const end = text.data() + text.size();

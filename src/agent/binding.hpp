@@ -13,11 +13,12 @@
 
 namespace muster::agent {
 
-// "0-55,112-167". An Error: this is no such list, or a number is beyond what a mask can hold.
+// Parses a list such as "0-55,112-167". Fails if the text is not such a list, or if a number is too
+// large for a CPU mask.
 [[nodiscard]] Result<cpu_set_t> parse_cpu_list(std::string_view text);
 
-// Binds this process, and so the program that it starts, to the CPUs of the rank's GPU that it may
-// use. Returns what to tell the user if it could not; empty: it is bound.
+// Binds this process to those CPUs near the rank's GPU that it may use; the program that it starts
+// inherits this. Returns an empty text on success, otherwise a message for the user.
 [[nodiscard]] std::string bind_near_gpu(std::span<const facts::Gpu> gpus,
                                         const rankenv::Environment& environment, int local_rank);
 

@@ -65,7 +65,7 @@ void Channel::flush() {
       close();
     }
   }
-  // Erase rarely, so that a long queue is not moved for every piece that is sent.
+  // Erase only when half has been sent, so that a long queue is not moved for every piece.
   if (sent_ < unsent_.size() / 2) return;
   unsent_.erase(0, sent_);
   sent_ = 0;

@@ -1,4 +1,4 @@
-// Messages to and from another process over two descriptors, without ever blocking.
+// Exchanges messages with another process over two descriptors and never blocks.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Channel {
  public:
   Channel() = default;
   Channel(sys::Fd in, sys::Fd out);
-  // Over a local socket, on which the other side may send descriptors too.
+  // For a local socket, over which the other side may also send descriptors.
   explicit Channel(sys::Fd socket);
 
   [[nodiscard]] bool open() const { return in_.valid(); }
@@ -26,19 +26,20 @@ class Channel {
   [[nodiscard]] bool has_unsent() const { return unsent() > 0; }
   [[nodiscard]] std::size_t unsent() const { return unsent_.size() - sent_; }
 
-  // Reads what has arrived, up to about `most` bytes. Closes at the end of the input, and on bytes
-  // that cannot be a message.
+  // Reads what has arrived, up to about `most` bytes. Closes the channel at the end of the input,
+  // or if the bytes cannot be a message.
   void receive(std::size_t most = kMaxLine);
-  // The next whole message. Messages that arrived before the input ended are still returned.
+  // Returns the next whole message. Messages that arrived before the input ended are still
+  // returned.
   [[nodiscard]] std::optional<Message> next() { return inbox_.next(); }
 
-  // Descriptors that came over a local socket since the last call.
+  // Returns the descriptors that came over a local socket since the last call.
   [[nodiscard]] std::vector<sys::Fd> take_descriptors() { return std::exchange(descriptors_, {}); }
 
-  // Bytes that have arrived but were not returned by next().
+  // Bytes that have arrived but that next() has not returned.
   [[nodiscard]] std::string_view rest() const { return inbox_.rest(); }
 
-  // Queues and sends as much as can be sent.
+  // Queues the bytes and sends as many as can be sent without blocking.
   void send(std::string_view bytes);
   void flush();
   void close();
@@ -50,7 +51,7 @@ class Channel {
   std::vector<sys::Fd> descriptors_;
   Inbox inbox_;
   std::string unsent_;
-  std::size_t sent_ = 0;  // bytes of unsent_
+  std::size_t sent_ = 0;  // how many bytes of unsent_
 };
 
 }  // namespace muster::agent

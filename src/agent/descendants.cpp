@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t kMaxList = std::size_t{8} << 20;
 
-// "12 13 14 "; a kernel without CONFIG_PROC_CHILDREN has no such file.
+// Parses "12 13 14 ". Kernels without CONFIG_PROC_CHILDREN do not have the file that this text is
+// from.
 std::vector<pid_t> listed_children(const std::string& text) {
   std::vector<pid_t> pids;
   const char* at = text.data();
@@ -59,7 +60,7 @@ std::vector<pid_t> children() {
   return text ? listed_children(*text) : searched_children();
 }
 
-// Reaps what has ended; false: there is no child left at all.
+// Reaps the children that have ended. Returns false if there are no children left.
 bool reap() {
   while (true) {
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
@@ -85,7 +86,7 @@ int kill_children(std::chrono::milliseconds deadline) {
   std::set<pid_t> sent;
   while (reap()) {
     for (const pid_t pid : children()) {
-      // A child keeps its number until we reap it, so no other process can be hit.
+      // A child's PID is not reused until we reap it, so this cannot kill an unrelated process.
       const bool hit = identify(pid) && ::kill(pid, SIGKILL) == 0;
       if (hit && sent.insert(pid).second) ++killed;
     }

@@ -1,4 +1,4 @@
-// What a program left behind: its shim is the parent of all of it.
+// Kills what a program left behind. The calling rank process is the parent of all of it.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,9 @@
 
 namespace muster::agent {
 
-// Kills and reaps the children of this process until there are none, and so their children too,
-// which become ours; gives up at the deadline. Returns how many it killed. SIGCHLD must be blocked.
+// Kills and reaps the children of this process until none are left. Their own children become ours
+// and are killed too. Gives up at the deadline. Returns how many processes it killed. SIGCHLD must
+// be blocked.
 [[nodiscard]] int kill_children(std::chrono::milliseconds deadline);
 
 }  // namespace muster::agent

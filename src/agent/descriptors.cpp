@@ -37,7 +37,7 @@ void keep_standard_descriptors() {
 void read_nothing() {
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing < 0) return;
-  (void)::dup2(nothing, STDIN_FILENO);  // without close-on-exec: it is the program's
+  (void)::dup2(nothing, STDIN_FILENO);  // no close-on-exec: the program uses it
   (void)::close(nothing);
 }
 

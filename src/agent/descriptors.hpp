@@ -1,17 +1,18 @@
-// The descriptors of this process.
+// The file descriptors of this process.
 #pragma once
 
 namespace muster::agent {
 
-// A missing 0, 1 or 2 would be taken by the next file opened: /dev/null goes there, close-on-exec,
-// so that a program finds it missing still.
+// Opens /dev/null in place of a missing descriptor 0, 1 or 2, since the next opened file would take
+// that number. It is close-on-exec, so that the program still finds the descriptor missing.
 void keep_standard_descriptors();
 
-// Standard input becomes /dev/null.
+// Makes /dev/null the standard input.
 void read_nothing();
 
-// Closes every descriptor above 2 that is not close-on-exec, that is: every one that was inherited
-// and not made here. If the program closes such a descriptor, our copy must not keep it open.
+// Closes every inherited descriptor above 2. A descriptor counts as inherited if it is not
+// close-on-exec, because muster's own all are. Otherwise our copy would keep a descriptor open that
+// the program has closed.
 void close_inherited();
 
 }  // namespace muster::agent

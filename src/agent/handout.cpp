@@ -32,7 +32,7 @@ std::string joined(const std::vector<std::string>& entries) {
 }
 
 Result<sys::Fd> in_memory(const std::vector<std::string>& entries) {
-  // Linux before 6.3 does not know MFD_NOEXEC_SEAL; a later one may insist on it.
+  // Linux before 6.3 rejects MFD_NOEXEC_SEAL; a later one may be configured to require it.
   sys::Fd memory(::memfd_create("muster", MFD_CLOEXEC | MFD_NOEXEC_SEAL));
   if (!memory.valid() && errno == EINVAL) memory = sys::Fd(::memfd_create("muster", MFD_CLOEXEC));
   const std::string text = joined(entries);
@@ -42,7 +42,8 @@ Result<sys::Fd> in_memory(const std::vector<std::string>& entries) {
   return memory;
 }
 
-// Everybody who asks gets the same file, so nobody may move its position.
+// Reads through /proc. All ranks get the same open file and would otherwise move each other's
+// position.
 Result<Environment> read_memory(const sys::Fd& memory) {
   MUSTER_TRY(const std::string text,
              sys::read_file("/proc/self/fd/" + std::to_string(memory.get()), kMostEnvironment));
@@ -57,7 +58,7 @@ Error cannot_get(const std::string& folder, std::string what) {
               "run's directory was removed"};
 }
 
-// What the warden sends: one or two descriptors, or none if it has nothing.
+// Receives what the warden sends: one or two descriptors, or none if it has nothing to hand out.
 Result<std::vector<sys::Fd>> receive_memories(const sys::Fd& connection,
                                               std::chrono::milliseconds patience,
                                               const std::string& folder) {
@@ -140,7 +141,7 @@ Result<void> leave_in_files(const std::string& folder, const Handout& handout) {
   if (handout.activated) {
     MUSTER_CHECK(sys::write_file(folder + kActivated, joined(*handout.activated), 0600));
   }
-  // Last: ranks that are already waiting look for this one.
+  // Write this file last, because waiting ranks take it as the sign that all is there.
   return sys::write_file(folder + kVariables, joined(handout.variables), 0600);
 }
 

@@ -1,5 +1,6 @@
-// Hands a host's engine and ranks the environment of their job. It may hold secrets, so it is kept
-// in memory and never in a file: whichever process is killed, nothing of it stays on the host.
+// Hands the job's environment to the engine and the ranks on a host. It may hold secrets, so it is
+// kept in memory and never in a file: nothing of it stays on the host, even if processes are
+// killed.
 #pragma once
 
 #include <chrono>
@@ -15,27 +16,28 @@
 
 namespace muster::agent {
 
-// Entries "NAME=value".
+// Entries have the form "NAME=value".
 struct Handout {
-  std::vector<std::string> variables = {};  // of the job, that the engine does not bring
-  // The environment after activation; nothing: no activation was asked for.
+  // The job's variables that the engine does not pass on by itself.
+  std::vector<std::string> variables = {};
+  // The environment after activation; nothing if no activation was requested.
   std::optional<std::vector<std::string>> activated = {};
 };
 
-// The warden's side.
+// The warden's side: answers the processes that ask for the environment.
 class HandoutDesk {
  public:
-  // Listens in the run's folder. Nothing to hand out: an earlier warden was killed, and what it had
-  // is gone.
+  // Listens in the run's folder. `handout` is empty if an earlier warden was killed, because the
+  // environment that it kept in memory is lost.
   [[nodiscard]] Result<void> open(const std::string& folder, const std::optional<Handout>& handout);
 
   [[nodiscard]] pollfd watched() const { return {listener_.get(), POLLIN, 0}; }
-  // Answers everybody who has asked.
+  // Answers every process that has asked.
   void serve() const;
 
  private:
   sys::Fd listener_;
-  std::vector<sys::Fd> memories_;  // the variables, then the activated environment
+  std::vector<sys::Fd> memories_;  // the job's variables, then the activated environment
 };
 
 struct HandedOut {
@@ -43,11 +45,12 @@ struct HandedOut {
   std::optional<Environment> activated = {};
 };
 
-// Asks the warden of the run with this folder, which may start later than we do.
+// Asks the warden of the run that has this folder. The warden may start later than this process.
 [[nodiscard]] Result<HandedOut> ask_for_handout(const std::string& folder,
                                                 std::chrono::milliseconds patience);
 
-// For a run that the user starts by hand, without a warden: files in its folder, mode 0600.
+// Leaves the environment in files of mode 0600 in the run's folder, for a run that the user starts
+// by hand and that has no warden.
 [[nodiscard]] Result<void> leave_in_files(const std::string& folder, const Handout& handout);
 
 }  // namespace muster::agent

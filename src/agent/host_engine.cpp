@@ -28,7 +28,7 @@ Result<Environment> engines_environment(const RunFiles& files) {
   return environment;
 }
 
-// Only when it fails; the code to end with.
+// Replaces this process by the engine. Returns an exit code, and only if that fails.
 int become(const std::vector<std::string>& argv, const Environment& environment) {
   (void)::clearenv();
   for (const auto& [name, value] : environment) {

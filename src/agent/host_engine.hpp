@@ -1,13 +1,15 @@
-// An engine that is started on a host itself, as torchrun is: `muster engine --run ID --folder DIR
-// -- argv`. Gives it the activated environment and the variables that the launcher handed to the
-// agent, and becomes it. The run's id in its environment tells the warden that it is ours to end.
+// `muster engine --run ID --folder DIR -- argv` starts an engine that runs on each host, such as
+// torchrun. It sets the activated environment and the variables that the launcher sent to the
+// agent, then replaces itself by the engine. The run's id in its environment tells the warden to
+// end it.
 #pragma once
 
 #include <optional>
 
 namespace muster::agent {
 
-// Takes over when the command line is `muster engine`; returns only when it fails.
+// Runs if the command line is `muster engine`, and returns only if that fails. Returns nothing for
+// other command lines.
 [[nodiscard]] std::optional<int> engine_main(int argc, char** argv);
 
 }  // namespace muster::agent

@@ -1,5 +1,5 @@
-// What the processes that watch over a run (warden, keeper) ask of the machine that they are on:
-// the time, to wait, and the run's processes. Tests put a machine of their own in its place.
+// What warden and keeper, the processes that watch over a run, need from their machine: the time,
+// waiting, and the run's processes. Tests replace it by a simulated machine.
 #pragma once
 
 #include <chrono>
@@ -28,19 +28,19 @@ class HostSystem {
 
   [[nodiscard]] virtual Clock::time_point now() const;
   [[nodiscard]] virtual double unix_time() const;  // seconds since 1970
-  // As poll(2).
+  // Works like poll(2).
   virtual void wait(std::span<pollfd> watched, std::chrono::milliseconds at_most);
 
-  // How many processes the kernel has killed since it started because memory ran out, on the whole
-  // host; 0 if it does not say.
+  // How many processes on the whole host the kernel has killed since boot because memory ran out; 0
+  // if the kernel does not report it.
   [[nodiscard]] virtual std::int64_t memory_kills();
 
-  // What the kernel has said since watch_kernel(), of what may explain a failure; empty if it may
-  // not be read.
+  // kernel_lines() returns the kernel messages since watch_kernel() that may explain a failure. It
+  // returns none if this user may not read them.
   virtual void watch_kernel();
   [[nodiscard]] virtual std::vector<std::string> kernel_lines();
 
-  // These are what the functions of the same names say.
+  // These call the functions of the same names.
   [[nodiscard]] virtual std::vector<ProcessId> rank_processes(const std::string& run_id,
                                                               std::span<const RankStart> starts);
   [[nodiscard]] virtual bool is_alive(const ProcessId& process);
@@ -50,7 +50,7 @@ class HostSystem {
   [[nodiscard]] virtual bool inspector_ended(pid_t pid);
   [[nodiscard]] virtual std::optional<ProcessId> engine_of(const std::string& run_id);
   virtual void send_signal(const ProcessId& process, int signal);
-  // To the group that this process leads.
+  // Signals the process group of `leader`.
   virtual void send_signal_to_group(const ProcessId& leader, int signal);
 
  private:

@@ -1,6 +1,6 @@
-// Cuts the bytes of a connection into messages. A message is a line, which may announce a payload
-// that follows it: "\x1e5 LINE\nHELLO". Nothing that a host's shell prints first begins like this.
-// Pure.
+// Splits the bytes of a connection into messages. A message is a line, which may announce a payload
+// that follows it: "\x1e5 LINE\nHELLO". A host's shell may print text before the first message, but
+// nothing that begins with this byte. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ constexpr std::size_t kMaxLine = std::size_t{8} << 20;
 constexpr std::size_t kMaxPayload = std::size_t{1} << 20;
 
 struct Message {
-  std::string line;     // without its newline and the payload's announcement
+  std::string line;     // without its newline and the announcement of the payload
   std::string payload;  // empty: none
 };
 
@@ -22,23 +22,23 @@ class Inbox {
  public:
   void add(std::string_view bytes);
 
-  // The next whole message; nothing if more bytes are needed.
+  // Returns the next whole message, or nothing if more bytes are needed.
   [[nodiscard]] std::optional<Message> next();
 
-  // Bytes that have arrived but were not returned by next().
+  // Bytes that have arrived but that next() has not returned.
   [[nodiscard]] std::string_view rest() const { return std::string_view(received_).substr(taken_); }
 
-  // The other side has sent a line or payload that is too long, or a length that is no number.
-  // Nothing after that can be parsed.
+  // The other side has sent a line or payload that is too long, or a length that is not a number.
+  // Nothing after it can be parsed.
   [[nodiscard]] bool broken() const { return broken_; }
 
  private:
   std::string received_;
-  std::size_t taken_ = 0;  // bytes of received_
+  std::size_t taken_ = 0;  // how many bytes of received_
   bool broken_ = false;
 };
 
-// A message of this line, which must end with a newline, and this payload.
+// Makes a message of this line, which must end with a newline, and this payload.
 [[nodiscard]] std::string with_payload(std::string_view line, std::string_view payload);
 
 }  // namespace muster::agent

@@ -29,16 +29,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStacksTake{3000};  // at most, after the window
+constexpr milliseconds kStacksTake{3000};  // longest time for stacks, after the window
 constexpr milliseconds kGlanceTakes{500};
 constexpr int kNiceOfGlance = 5;
-constexpr milliseconds kAnswerTakes{1000};  // on a host with more to do than processors
+constexpr milliseconds kAnswerTakes{1000};  // longest time to answer, on an overloaded host
 
 milliseconds own_deadline(const Inspection& what) {
   return milliseconds(what.window_ms) + (what.stacks ? kStacksTake : kGlanceTakes);
 }
 
-// Ranks whose program is alive, as their shims recorded them.
+// The ranks whose program is alive, according to the files that their rank processes wrote.
 std::vector<RankStart> living_ranks(const std::string& folder) {
   std::vector<RankStart> starts;
   std::error_code error;
@@ -53,7 +53,7 @@ std::vector<RankStart> living_ranks(const std::string& folder) {
   return starts;
 }
 
-// Also when the warden has no time for us any more.
+// Ends the tools that this process has started when the warden sends SIGTERM.
 void end_tools_on_sigterm() {
   sigset_t term;
   (void)::sigemptyset(&term);
@@ -69,7 +69,8 @@ void end_tools_on_sigterm() {
 }
 
 [[noreturn]] void become_inspector(const std::array<std::string, 5>& words, int out) {
-  (void)::setsid();  // so that all that it starts can be ended with it
+  // A session of its own lets the warden kill this process and everything it starts at once.
+  (void)::setsid();
   (void)::signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   (void)::sigemptyset(&none);
@@ -144,7 +145,7 @@ int inspect_main(int argc, char** argv) {
   const auto folder = run_folder(argv[0]);
   const auto what = parse_fields<Inspection>(argv[1], "cannot read what is wanted");
   if (!folder || !what) return kExitOwnFault;
-  // A glance is no reason to disturb ranks that use all processors.
+  // A glance must not slow down ranks that use all CPUs.
   if (!what->stacks) (void)::setpriority(PRIO_PROCESS, 0, kNiceOfGlance);
   const std::vector<RankStart> starts = living_ranks(*folder);
   inspect::Request request{.ranks = {},
@@ -161,7 +162,7 @@ int inspect_main(int argc, char** argv) {
   const std::string line = line_within(inspect::inspect(request), kMaxLine / 2);
   const bool was_told = sys::write_all(STDOUT_FILENO, line) == line.size();
   inspect::end_tools();
-  // Threads that the kernel holds may still use what a normal exit would destroy.
+  // Threads that are blocked in the kernel may still use what a normal exit would destroy.
   ::_exit(was_told ? 0 : kExitOwnFault);
 }
 

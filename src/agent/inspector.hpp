@@ -1,5 +1,5 @@
-// A process that looks into the ranks of a run on this host, beside the warden: it may take
-// seconds, and the warden must not wait for it.
+// Inspects the ranks of a run on this host in a separate process: an inspection may take seconds,
+// and the warden must not wait for it.
 #pragma once
 
 #include <chrono>
@@ -13,22 +13,22 @@
 
 namespace muster::agent {
 
-// In the run's folder: the sockets on which ranks tell of their collectives.
+// The folder, in the run's folder, of the sockets on which ranks report their collectives.
 constexpr const char* kRecorders = "/recorders";
 
-// For so long a rank that ended with a time-out keeps it from its engine, which would end the other
-// ranks: the launcher looks at what they do.
+// How long a rank that ended with a time-out hides its end from its engine. The engine would end
+// the other ranks at once, and the launcher first inspects what they are doing.
 constexpr std::chrono::milliseconds kEvidenceTakes{3500};
 
-// What is wanted of an inspection.
+// What an inspection is to do.
 struct Inspection {
-  int number = 0;           // which one this is; its answer repeats it
+  int number = 0;           // the answer repeats this number
   int window_ms = 1000;     // how long the ranks are watched
-  int sample_every_ms = 0;  // how often their recorders are read meanwhile; 0: not
-  bool stacks = true;       // false: a glance that starts no other program
-  bool ask_nccl = false;    // about the whole job: one host is enough
+  int sample_every_ms = 0;  // how often their recorders are read in that time; 0: never
+  bool stacks = true;       // false: only a glance that starts no other program
+  bool ask_nccl = false;    // ask NCCL about the whole job, for which one host is enough
 
-  // Until the answer must be there.
+  // How long the launcher must wait for the answer.
   [[nodiscard]] std::chrono::milliseconds takes_at_most() const;
 
   friend bool operator==(const Inspection&, const Inspection&) = default;
@@ -40,25 +40,25 @@ void fields(V& v, Inspection& i) {
   v("stacks", i.stacks), v("ask_nccl", i.ask_nccl);
 }
 
-// The process, and what it writes: one HostView as a line of JSON.
+// The inspector's process, and the pipe to which it writes one HostView as a line of JSON.
 struct Inspector {
   pid_t pid = 0;
   sys::Fd out;
 };
 
-// No pid: it could not be started.
+// Starts an inspector. `pid` is 0 if that failed.
 [[nodiscard]] Inspector start_inspector(const std::string& run_id, const Inspection& what);
-// SIGTERM: it ends what it has started, makes the ranks that this stopped continue, and ends.
-// SIGKILL: it ends at once, with what it has started.
+// On SIGTERM the inspector ends the tools that it has started, resumes the ranks that they stopped,
+// and ends. On SIGKILL it ends at once, and so do its tools.
 void signal_inspector(pid_t pid, int signal);
-// Whether it has ended; never waits. True once per inspector.
+// Returns true once, after the inspector has ended. Never waits.
 [[nodiscard]] bool inspector_ended(pid_t pid);
 
-// The view as a line of at most `most_bytes`. If there is too much, leaves out connections, then
-// operations that are done, then native stacks, and in the end everything. Pure.
+// The view as a line of at most `most_bytes`. If it is too long, leaves out connections first, then
+// finished operations, then native stacks, and in the end everything. Pure.
 [[nodiscard]] std::string line_within(inspect::HostView view, std::size_t most_bytes);
 
-// What `muster agent --inspect RUN_ID INSPECTION` does.
+// Implements `muster agent --inspect RUN_ID INSPECTION`.
 [[nodiscard]] int inspect_main(int argc, char** argv);
 
 }  // namespace muster::agent

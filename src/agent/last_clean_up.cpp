@@ -17,16 +17,17 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenLooks{20};
-constexpr milliseconds kKilledGoes{1000};    // at most, for a killed process to go away
-constexpr milliseconds kDaemonLeaves{1000};  // by itself, after its last rank
-constexpr milliseconds kDaemonComes{3000};   // at most, after its engine ended
+constexpr milliseconds kKilledGoes{1000};    // longest wait for a killed process to go
+constexpr milliseconds kDaemonLeaves{1000};  // longest wait for a daemon to end by itself
+constexpr milliseconds kDaemonComes{3000};   // longest wait for a late daemon to appear
 constexpr milliseconds kLookForDaemons{100};
 
 void pause_for(milliseconds time) {
   (void)::poll(nullptr, 0, static_cast<int>(time.count()));
 }
 
-// Until none is left; a look may miss one that another was starting.
+// Repeats until no process is left, because one look may miss a process that was just being
+// started.
 void kill_rank_processes(const std::string& run_id, std::span<const RankStart> starts) {
   const auto give_up = std::chrono::steady_clock::now() + kKilledGoes;
   while (true) {
@@ -37,13 +38,13 @@ void kill_rank_processes(const std::string& run_id, std::span<const RankStart> s
   }
 }
 
-// The engine's daemons leave by themselves when the job is over; those that do not are ended.
-// If no rank has started, a daemon may still be starting although its engine has ended.
+// The engine's daemons normally exit when the job is over; the others are killed. If no rank has
+// started, a daemon may still be starting although its engine has ended.
 void end_daemons(const std::string& run_id, std::span<const RankStart> starts) {
   using Clock = std::chrono::steady_clock;
   const auto give_up = Clock::now() + kDaemonLeaves;
   const auto last_comes = Clock::now() + (starts.empty() ? kDaemonComes : milliseconds(0));
-  int empty_looks = 0;  // in a row; a single look may miss a process
+  int empty_looks = 0;  // consecutive; a single look may miss a process
   while (true) {
     const auto daemons = engine_daemons(run_id, starts);
     empty_looks = daemons.empty() ? empty_looks + 1 : 0;

@@ -1,4 +1,4 @@
-// What is left to do on a host after a run, when nobody waits for it any more.
+// What is left to do on a host after a run, when nobody waits for this host any more.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace muster::agent {
 
-// Ends the engine's daemons and removes the run's folder, unless it is to be kept. A child of this
-// process does that, so that the caller can end its session at once; not in a Slurm step, where it
-// would be killed with us.
+// Ends the engine's daemons and removes the run's folder, or keeps it if `keep` is set. A child
+// process does the work, so that the caller can end its session at once. In a Slurm step the caller
+// does it itself, because Slurm would kill the child together with the caller.
 void clean_up(const std::string& run_id, const std::string& folder,
               std::span<const RankStart> starts, bool keep);
 

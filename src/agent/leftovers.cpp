@@ -38,7 +38,8 @@ std::vector<RankStart> recorded_starts(const std::string& folder) {
   return starts;
 }
 
-// It would tell a launcher that comes back late that its ranks were killed, and wait for orders.
+// Ends the warden of an earlier attempt. Otherwise it would keep waiting for orders, and would tell
+// a launcher that reconnects late that its ranks were killed.
 void dismiss_warden(const std::string& folder) {
   const sys::Fd warden = connect_to_warden(folder);
   if (!warden.valid()) return;
@@ -49,7 +50,7 @@ void dismiss_warden(const std::string& folder) {
 
 Result<void> end_one(const std::string& run_id) {
   MUSTER_TRY(const std::string folder, run_folder(run_id));
-  if (!sys::exists(folder)) return {};  // its warden removed it, after the last process
+  if (!sys::exists(folder)) return {};  // the run's warden removed it, so nothing is left
   (void)sys::write_file(folder + "/" + kOverMark, "", 0600);
   dismiss_warden(folder);
   const auto starts = recorded_starts(folder);

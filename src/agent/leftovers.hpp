@@ -1,5 +1,5 @@
-// What earlier attempts of a run left on this host: a host that was cut off and is back may still
-// run ranks of an attempt that was given up.
+// What earlier attempts of a run left on this host. A host that was cut off and is reachable again
+// may still run ranks of an abandoned attempt.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace muster::agent {
 
-// Ends every process of those runs, by their wardens where there are some, and returns when they
-// are gone; an Error where one does not go. Their folders stay: they may hold output.
+// Ends every process of those runs, first asking the wardens that still exist, and returns when all
+// are gone. Fails if a process does not end. The runs' folders stay, because they may hold output.
 [[nodiscard]] Result<void> end_leftovers(const std::vector<std::string>& run_ids);
 
 }  // namespace muster::agent

@@ -1,5 +1,5 @@
 // Whether a rank failed because its host ran out of memory. The kernel counts the processes that it
-// kills for that, but does not tell us which they were.
+// kills for this reason, but does not say which they were.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,15 @@ class MemoryWatch {
  public:
   explicit MemoryWatch(HostSystem& system) : system_(system), seen_(system.memory_kills()) {}
 
-  // To be called regularly.
+  // Must be called regularly.
   void look();
 
-  // Whether a failure now can be due to a recent kill. Each kill explains one failure.
+  // Whether a recent kill can explain a failure that happens now. Each kill explains one failure.
   [[nodiscard]] bool explains_a_failure();
 
  private:
-  static constexpr std::chrono::seconds kRecent{30};  // a process with much memory ends slowly
+  // A process with much memory takes long to end.
+  static constexpr std::chrono::seconds kRecent{30};
 
   HostSystem& system_;
   std::int64_t seen_;

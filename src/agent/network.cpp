@@ -36,7 +36,7 @@ std::optional<std::string> find_interface(const AddressRange& subnet) {
     if (family != AF_INET && family != AF_INET6) continue;
     if (!subnet.contains(family, bytes_of(*one->ifa_addr))) continue;
     const std::string name = one->ifa_name;
-    return name.substr(0, name.find(':'));  // "eth0:1" is a label of an address of eth0
+    return name.substr(0, name.find(':'));  // "eth0:1" labels an address of eth0
   }
   return std::nullopt;
 }
@@ -79,7 +79,7 @@ std::map<std::string, std::string> network_variables(
     const std::string& interface, const std::map<std::string, std::string>& rails) {
   std::map<std::string, std::string> variables = {
       {"GLOO_SOCKET_IFNAME", interface},
-      {"NCCL_SOCKET_IFNAME", "=" + interface},  // without '=' it is a prefix, and eth1 is eth10 too
+      {"NCCL_SOCKET_IFNAME", "=" + interface},  // without '=', eth1 would also match eth10
       {"TP_SOCKET_IFNAME", interface},
       {"FI_TCP_IFACE", interface},
       {"FI_SOCKETS_IFACE", interface},
@@ -104,7 +104,8 @@ void leave_gids_to_user(const std::map<std::string, std::string>& environment,
 std::map<std::string, std::string> ipv6_variables(const std::string& interface) {
   return {{"NCCL_SOCKET_FAMILY", "AF_INET6"},
           {"UCX_TCP_AF_PRIO", "inet6,inet"},
-          // Open MPI takes an IPv4 subnet for all hosts, but of IPv6 only each host's interface.
+          // For IPv4, Open MPI takes one subnet for all hosts; for IPv6, only the interface of each
+          // host.
           {"OMPI_MCA_btl_tcp_if_include", interface},
           {"OMPI_MCA_btl_tcp_disable_family", "4"}};
 }

@@ -1,4 +1,5 @@
-// The host's own names for the job's network: an interface has another name on every host.
+// Finds the host's interface in the job's network. Interfaces have different names on different
+// hosts.
 #pragma once
 
 #include <map>
@@ -17,25 +18,26 @@ struct AddressRange {
   [[nodiscard]] bool contains(int other_family, const unsigned char* other) const;
 };
 
-// "198.18.0.0/16", "fd00::/64".
+// Parses a subnet, such as "198.18.0.0/16" or "fd00::/64".
 [[nodiscard]] Result<AddressRange> parse_range(const std::string& text);
 
-// The variables that tell Gloo, NCCL, TensorPipe, UCX, libfabric and oneCCL which interface to use,
-// and those that were decided about the host's rails (Assignment::variables), which replace them.
+// The variables that tell Gloo, NCCL, TensorPipe, UCX, libfabric and oneCCL which interface to use.
+// The variables in `rails` (Assignment::variables) replace those of the same names.
 [[nodiscard]] std::map<std::string, std::string> network_variables(
     const std::string& interface, const std::map<std::string, std::string>& rails = {});
 
-// Takes out what would overrule the user's own choice of ports or GIDs in `environment`: an index
-// and a range of addresses are right only for the ports that muster chose, and NCCL prefers an
-// index to all other ways to choose a GID.
+// Removes the variables that would override the user's own choice of ports or GIDs in
+// `environment`. muster's GID index and address range are right only for the ports that muster
+// chose, and NCCL prefers an index to all other ways to choose a GID.
 void leave_gids_to_user(const std::map<std::string, std::string>& environment,
                         std::map<std::string, std::string>& variables);
 
-// Beyond these, for a job whose network is IPv6: on hosts that have both, IPv4 would come first.
+// Further variables for a job whose network is IPv6. Without them, hosts with both would prefer
+// IPv4.
 [[nodiscard]] std::map<std::string, std::string> ipv6_variables(const std::string& interface);
 
-// The first interface of this host in that subnet that is up and not loopback; for a rank that no
-// Layout was made for. An Error when there is none.
+// The first interface of this host in that subnet that is up and not loopback. For ranks that have
+// no Layout. Fails if there is none.
 [[nodiscard]] Result<std::string> interface_in(const std::string& subnet);
 
 }  // namespace muster::agent

@@ -15,14 +15,14 @@ namespace {
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 constexpr std::uint64_t kRestBytes = std::uint64_t{4} << 20;
 
-// Without ptsname and grantpt: static glibc would look up a group for them.
+// Avoids ptsname and grantpt, which in a static glibc look up a group.
 sys::Fd open_slave(int master) {
   int locked = 0;
   if (::ioctl(master, TIOCSPTLCK, &locked) != 0) return sys::Fd();
   constexpr int kFlags = O_RDWR | O_NOCTTY | O_CLOEXEC;
   sys::Fd slave(::ioctl(master, TIOCGPTPEER, kFlags));
   if (slave.valid()) return slave;
-  unsigned number = 0;  // before Linux 4.13
+  unsigned number = 0;  // needed before Linux 4.13
   if (::ioctl(master, TIOCGPTN, &number) != 0) return sys::Fd();
   return sys::Fd(::open(fmt::format("/dev/pts/{}", number).c_str(), kFlags));
 }
@@ -61,7 +61,7 @@ void OutputReader::read_some(const Take& take) {
   std::array<char, kReadBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const ssize_t got = ::read(source_.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) {  // at its end a pseudo-terminal gives EIO
+  if (got <= 0) {  // a pseudo-terminal reports its end as EIO
     source_ = sys::Fd();
     return;
   }

@@ -1,4 +1,4 @@
-// One output stream of a rank's program.
+// Reads one output stream of a rank's program.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@ struct OutputChannel {
 };
 
 [[nodiscard]] Result<OutputChannel> open_pipe();
-// A pseudo-terminal that changes no bytes, so that C programs write line by line; a pipe if none is
-// available.
+// Opens a pseudo-terminal that passes bytes unchanged. With a terminal, C programs write line by
+// line. Opens a pipe if no pseudo-terminal is available.
 [[nodiscard]] Result<OutputChannel> open_terminal();
 
-// Whether a pseudo-terminal is available; without /dev/pts none is.
+// Whether a pseudo-terminal is available. Without /dev/pts there is none.
 [[nodiscard]] bool has_terminals();
 
 class OutputReader {
  public:
-  // Receives the bytes that were read and their position in the stream.
+  // Receives bytes of the stream `which`; `at` is the position of the first one.
   using Take = std::function<void(sys::Stream which, std::uint64_t at, std::string_view bytes)>;
 
   OutputReader(sys::Stream which, sys::Fd source) : which_(which), source_(std::move(source)) {}
 
-  // Reads once.
+  // Calls read(2) once.
   void read_some(const Take& take);
-  // Reads what has arrived, up to a limit: a child process may keep writing for ever.
+  // Reads what has arrived, up to a limit, because a child process may write without end.
   void read_rest(const Take& take);
 
   [[nodiscard]] bool ended() const { return !source_.valid(); }

@@ -40,15 +40,15 @@ pid_t parent_of(pid_t pid) {
   return stat ? stat->parent : 0;
 }
 
-// It has a program, and no arguments yet.
+// Whether the process is in the middle of exec: it has a program, but no arguments yet.
 bool is_in_exec(pid_t pid) {
   char first = 0;
   const bool has_program = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), &first, 1) > 0;
-  return has_program && read_proc(pid, "cmdline").empty();  // else a zombie, or the kernel's
+  return has_program && read_proc(pid, "cmdline").empty();  // false for a zombie or a kernel thread
 }
 
-// In the middle of exec a process shows no variables yet, and would be missed. On a host with no
-// CPU to spare it can stay there for long.
+// A process in the middle of exec shows no variables yet, so this waits until exec is done. On a
+// host with no idle CPU that can take long.
 std::string environment_of(pid_t pid) {
   constexpr int kTries = 1000;
   constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 1'000'000};
@@ -95,7 +95,7 @@ std::vector<pid_t> all_of_ours() {
   return pids;
 }
 
-// The members and all below them.
+// `members` and all their descendants.
 std::set<pid_t> with_descendants(std::set<pid_t> members,
                                  const std::unordered_map<pid_t, std::vector<pid_t>>& children) {
   std::vector<pid_t> queue(members.begin(), members.end());
@@ -193,7 +193,8 @@ std::optional<ProcessId> keeper_of(const std::string& run_id) {
 }
 
 void send_signal(const ProcessId& process, int signal) {
-  // The handle stays with the process that has the number now; so the look comes after it.
+  // The handle refers to the process that has this PID now, so check that it is the right one
+  // afterwards.
   const sys::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   const bool is_old_kernel = !handle.valid() && errno != ESRCH;
   if (!is_alive(process)) return;

@@ -30,20 +30,21 @@ std::vector<std::string> entries_of(const Environment& environment) {
   return entries;
 }
 
-// In the child. Everything that needs memory was made before the fork.
+// Runs in the child. Everything that allocates memory was done before the fork.
 [[noreturn]] void become(const Launch& launch, char** words, char** environment, pid_t shim,
                          int error_pipe) {
   (void)::setpgid(0, 0);
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (launch.inspector > 0) (void)::prctl(PR_SET_PTRACER, launch.inspector, 0, 0, 0);
-  if (::getppid() != shim) ::_exit(1);  // it died before the line above
+  // The parent died before the prctl call above, so it will not end this process.
+  if (::getppid() != shim) ::_exit(1);
   int error = 0;
   if (::dup2(launch.out, STDOUT_FILENO) < 0 || ::dup2(launch.err, STDERR_FILENO) < 0) {
     error = errno;
   }
   if (error == 0) {
     launch.signals.give_back();
-    environ = environment;  // execvp takes PATH from there
+    environ = environment;  // execvp looks up PATH there
     ::execvp(words[0], words);
     error = errno;
   }
@@ -68,7 +69,8 @@ Result<Launched> launch(const Launch& launch) {
   if (pid == 0) {
     become(launch, const_cast<char**>(words.data()), environment.data(), shim, writer.get());
   }
-  (void)::setpgid(pid, pid);  // here too: whoever comes first
+  // The child calls it too. Whichever comes first makes the group.
+  (void)::setpgid(pid, pid);
   return Launched{.pid = pid, .error_pipe = reader.release()};
 }
 
@@ -84,7 +86,8 @@ int end_like(int status) {
   const int number = WTERMSIG(status);
   const rlimit none{};
   (void)::setrlimit(RLIMIT_CORE, &none);
-  (void)::prctl(PR_SET_DUMPABLE, 0);  // a core that goes to a program has no limit
+  // RLIMIT_CORE does not limit a core dump that the kernel pipes to a program.
+  (void)::prctl(PR_SET_DUMPABLE, 0);
   struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
   ::sigaction(number, &standard, nullptr);
@@ -93,7 +96,8 @@ int end_like(int status) {
   sigaddset(&one, number);
   (void)::kill(::getpid(), number);
   ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
-  return 128 + number;  // the first process of a PID namespace does not die of it
+  // Reached only as the first process of a PID namespace, which the signal does not kill.
+  return 128 + number;
 }
 
 }  // namespace muster::agent

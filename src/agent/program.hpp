@@ -1,5 +1,5 @@
-// Starts a rank's program: in a process group of its own, with the descriptors and the signal
-// dispositions that the engine gave, and bound to die with its shim.
+// Starts a rank's program in its own process group, with the descriptors and signal dispositions
+// that the engine set. The program is killed when its rank process dies.
 #pragma once
 
 #include <string>
@@ -15,13 +15,14 @@ namespace muster::agent {
 
 struct Launch {
   const std::vector<std::string>&
-      program;  // with its arguments, looked up in the environment's PATH
+      program;  // with its arguments; found by the PATH in `environment`
   const Environment& environment;
   int out;
   int err;
   const SignalGuard& signals;
-  // What this process starts may read the program's stack, where the kernel lets only a parent do
-  // so (Yama's ptrace_scope of 1); 0: nobody.
+  // PID of a process that may, like its children, read the program's stack even where the kernel
+  // allows that only to a parent (ptrace_scope 1 of the Yama module). 0: no process gets this
+  // permission.
   pid_t inspector = 0;
 };
 
@@ -30,13 +31,13 @@ struct Launched {
   int error_pipe = -1;  // see `launch_error`
 };
 
-// Forks. The program may yet fail to start: ask `launch_error`.
+// Forks. The program may still fail to start; `launch_error` tells.
 [[nodiscard]] Result<Launched> launch(const Launch& launch);
-// Waits until the program runs; 0, or errno of the attempt. Closes the pipe.
+// Waits until the program runs and returns 0, or the errno of the failed exec. Closes the pipe.
 [[nodiscard]] int launch_error(const Launched& launched);
 
-// Ends this process as `status` (of waitpid) says: with the exit code, which is returned, or by the
-// same signal, leaving no core of ours behind.
+// Ends this process as `status` (of waitpid) says. Returns the exit code if there is one; otherwise
+// dies of the same signal, without leaving a core dump.
 [[nodiscard]] int end_like(int status);
 
 }  // namespace muster::agent

@@ -137,7 +137,7 @@ void fields(V& v, Report& r) {
     case Report::Kind::kInspection:
       v("inspection", r.inspection), v("view", r.view);
       break;
-    case Report::Kind::kOutput:  // the bytes follow the line
+    case Report::Kind::kOutput:  // only the line; the bytes follow it
       v("rank", r.piece.rank), v("stream", r.piece.stream), v("at", r.piece.at);
       break;
     case Report::Kind::kKernelLog:
@@ -174,7 +174,7 @@ bool is_report(const Message& message) {
 Result<Report> parse_report(const Message& message) {
   const std::string refusal = "cannot read the agent's line";
   MUSTER_TRY(Report report, parse_fields<Report>(message.line, refusal));
-  constexpr std::size_t kAround = 256;  // what a report adds to an event
+  constexpr std::size_t kAround = 256;  // what a report adds to the event in it
   if (report.kind == Report::Kind::kEvent && message.line.size() > kMostEventBytes + kAround) {
     return unexpected(Error{.what = refusal + ": too long"});
   }
@@ -187,7 +187,7 @@ Result<Report> parse_report(const Message& message) {
   for (std::string& line : report.kernel_log) {
     line = printable(line.substr(0, facts::kLongestKernelLine));
   }
-  // The end of a piece is counted too.
+  // The position after the piece must not overflow either.
   if (report.piece.at > std::numeric_limits<std::uint64_t>::max() - kMaxPayload) {
     return unexpected(Error{.what = refusal + ": a position is impossible"});
   }

@@ -54,7 +54,7 @@ namespace muster::agent {
 
 constexpr double kBeatEverySeconds = 2;
 
-// How much of a rank's output the launcher has, in bytes from the beginning of each stream.
+// How much of a rank's output the launcher has received, in bytes from the start of each stream.
 struct Taken {
   int rank = 0;
   std::uint64_t out = 0;
@@ -71,7 +71,7 @@ struct Piece {
   std::string bytes = {};
 };
 
-// Where a host listens while connections are tried.
+// Where a host listens during the connection test.
 struct Endpoint {
   std::string address;
   int port = 0;  // 0: the kernel chooses
@@ -79,10 +79,10 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-// What a host connects to.
+// Where a host connects to in the connection test.
 struct Target {
   Endpoint at;
-  std::string token = {};  // what the listener there answers to; empty: it never answers
+  std::string token = {};  // the listener answers with it; empty: it never answers
 
   friend bool operator==(const Target&, const Target&) = default;
 };
@@ -103,19 +103,20 @@ struct Order {
     kClose
   };
   Kind kind = Kind::kBeat;
-  std::string run_id = {};                // hello; empty: no run, facts only
-  std::optional<facts::Request> request;  // hello; nothing: no facts are wanted
-  std::vector<std::string> earlier = {};  // hello: ids of the attempts before this one
-  Assignment placement = {};              // place
-  std::vector<std::string> variables;     // place: "NAME=value" for an engine started on the host
-  double orphan_after_s = 60;             // begin
-  std::vector<Taken> taken = {};          // begin, taken
-  double grace_s = 2;                     // end: from SIGTERM to SIGKILL
-  bool keep = false;                      // bye
-  std::vector<Endpoint> endpoints = {};   // listen
-  std::string token = {};                 // listen
-  std::vector<Target> targets = {};       // connect
-  Inspection inspection = {};             // inspect
+  std::string run_id = {};                // in hello; empty: no run, only facts
+  std::optional<facts::Request> request;  // in hello; nothing: no facts are needed
+  std::vector<std::string> earlier = {};  // in hello: ids of the attempts before this one
+  Assignment placement = {};              // in place
+  // In place: "NAME=value" for an engine that is started on the host.
+  std::vector<std::string> variables;
+  double orphan_after_s = 60;            // in begin
+  std::vector<Taken> taken = {};         // in begin and taken
+  double grace_s = 2;                    // in end: time from SIGTERM to SIGKILL
+  bool keep = false;                     // in bye
+  std::vector<Endpoint> endpoints = {};  // in listen
+  std::string token = {};                // in listen
+  std::vector<Target> targets = {};      // in connect
+  Inspection inspection = {};            // in inspect
 };
 
 struct Report {
@@ -133,23 +134,25 @@ struct Report {
     kConnected
   };
   Kind kind = Kind::kBeat;
-  double clock_s = 0;  // beat: Unix time there
+  double clock_s = 0;  // in beat: Unix time on the host
   facts::Facts facts = {};
   Event event = {};
-  int ended = 0;                             // done: how many processes had to be ended
-  std::string text = {};                     // failed: why
-  int inspection = 0;                        // inspection: its number
-  inspect::HostView view = {};               // inspection
-  Piece piece = {};                          // output
-  std::vector<std::string> kernel_log = {};  // lines of it
-  std::vector<int> ports = {};  // listening: of each endpoint; 0: it cannot listen there
-  std::vector<facts::Reached> reached = {};  // connected: of each target
+  int ended = 0;                             // in done: how many processes had to be ended
+  std::string text = {};                     // in failed: the reason
+  int inspection = 0;                        // in inspection: its number
+  inspect::HostView view = {};               // in inspection
+  Piece piece = {};                          // in output
+  std::vector<std::string> kernel_log = {};  // in kernel log
+  // In listening, per endpoint; 0: it cannot listen there.
+  std::vector<int> ports = {};
+  std::vector<facts::Reached> reached = {};  // in connected, per target
 };
 
-[[nodiscard]] std::string to_line(const Order& order);    // with its newline
-[[nodiscard]] std::string to_line(const Report& report);  // likewise, followed by the bytes
+[[nodiscard]] std::string to_line(const Order& order);  // ends with a newline
+// Ends with a newline, which the bytes of an output follow.
+[[nodiscard]] std::string to_line(const Report& report);
 [[nodiscard]] Result<Order> parse_order(const std::string& line);
-// Whether the message looks like a report, which parse_report may still refuse.
+// Whether the message looks like a report. parse_report may still reject it.
 [[nodiscard]] bool is_report(const Message& message);
 [[nodiscard]] Result<Report> parse_report(const Message& message);
 

@@ -43,17 +43,18 @@ namespace {
 constexpr std::chrono::milliseconds kWardenComes{10'000};
 constexpr std::chrono::milliseconds kCleanUp{2000};
 
-// What the program gets, and what is to be said about it.
+// What the rank's program gets, and the remarks for the user about it.
 struct Prepared {
   rankenv::Rank rank;
   std::string host;
   Environment environment;
   std::vector<std::string> remarks = {};
-  std::optional<std::vector<facts::Gpu>> near_gpu = {};  // bind it to the CPUs of one of these
+  std::optional<std::vector<facts::Gpu>> near_gpu = {};  // bind to the CPUs near one of these
 };
 
-// torchrun numbers the hosts as it likes; where all of them came, the ranks are where they were
-// meant to be. Only while its agent holds the store: a rank 0 that holds it is bound to its host.
+// torchrun numbers the hosts in an order of its own. If all planned hosts have joined, this gives
+// each rank the number that was planned for it. It does so only while torchrun's agent serves the
+// store: otherwise rank 0 serves it and must be on the master's host.
 void take_place(const Assignment& placement, const Environment& inherited, rankenv::Rank& rank) {
   if (!rank.under_agent || placement.ranks != rank.local_size || placement.all_ranks != rank.size) {
     return;
@@ -128,7 +129,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
   return prepared;
 }
 
-// Where the runner reports events and output.
+// Returns the voice through which the runner reports events and output.
 Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const RunFiles& files,
                                               const Prepared& prepared) {
   if (!options.run_id.empty() && !options.by_hand) {
@@ -138,7 +139,7 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
   return speak_aloud(options.label ? fmt::format("[{}:{}] ", prepared.host, rank) : "");
 }
 
-// In the runner's process. Its exit code counts only if it could not start the program.
+// Runs in the runner's process. Its exit code matters only if it could not start the program.
 [[noreturn]] void become_runner(const RankOptions& options, const RunFiles& files,
                                 Prepared& prepared, const ProcessId& daemon,
                                 const SignalGuard& guard, int front) {
@@ -171,13 +172,15 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
   ::_exit(kExitOwnFault);
 }
 
-// The process that the engine started and watches, in place of the program.
+// The process that the engine started. It stays in place of the program, which runs below the
+// runner.
 class Front {
  public:
   Front(pid_t runner, sys::Fd socket, int signals)
       : runner_(runner), socket_(std::move(socket)), signals_(signals) {}
 
-  // The program's raw wait status, or the runner's own if the runner ended without reporting one.
+  // Returns the program's raw wait status, or the runner's own if the runner ended without
+  // reporting one.
   [[nodiscard]] int run();
 
  private:
@@ -207,7 +210,7 @@ void Front::look_after_runner() {
   listen();
   if (status_) return;
   status_ = ended;
-  // The program was killed together with its runner, but the processes that it started were not.
+  // The program was killed together with its runner, but its child processes may still be alive.
   if (program_ > 0) (void)::kill(-program_, SIGKILL);
   (void)kill_children(kCleanUp);
 }
@@ -230,7 +233,7 @@ int Front::run() {
     if (watched[0].revents != 0) handle_signals();
     if (!socket_.valid()) look_after_runner();
   }
-  (void)::waitpid(runner_, nullptr, 0);  // it exits right after sending the status
+  (void)::waitpid(runner_, nullptr, 0);  // the runner exits right after sending the status
   return *status_;
 }
 
@@ -258,7 +261,8 @@ Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
     ours = sys::Fd();
     become_runner(options, files, prepared, daemon, guard, runners.get());
   }
-  (void)::setpgid(runner, runner);  // the runner does this too; either may come first
+  // The runner calls it too, and either may come first.
+  (void)::setpgid(runner, runner);
   runners = sys::Fd();
   close_inherited();
   return Front(runner, std::move(ours), signals).run();

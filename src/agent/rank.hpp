@@ -9,8 +9,9 @@
 
 namespace muster::agent {
 
-// Takes over when the command is `muster rank`; else nothing. Must be called before the process
-// changes a signal disposition or opens a descriptor: the program inherits them.
+// Runs the rank shim if the command line is `muster rank`; otherwise returns nothing. Must be
+// called before this process changes a signal disposition or opens a descriptor, because the
+// program inherits them.
 [[nodiscard]] std::optional<int> rank_main(int argc, char** argv);
 
 }  // namespace muster::agent

@@ -12,7 +12,7 @@
 namespace muster::agent {
 namespace {
 
-// Slurm chooses the devices of each task.
+// The engine's values win for these. For example, Slurm chooses the devices of each task.
 constexpr std::array<std::string_view, 5> kEngineNames = {
     "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",
     "PWD"};
@@ -92,11 +92,11 @@ Composed compose(Environment base, const Wishes& wishes) {
     composed.environment.insert_or_assign("MUSTER_RUN_ID", wishes.run_id);
   }
   if (wishes.recorders.empty()) {
-    composed.environment.erase("MUSTER_RECORDERS");  // of another run, which started this one
+    composed.environment.erase("MUSTER_RECORDERS");  // set by an enclosing run
   } else {
     composed.environment.insert_or_assign("MUSTER_RECORDERS", wishes.recorders);
   }
-  if (wishes.restarts) {  // torchrun, which restarts nothing then, says 0
+  if (wishes.restarts) {  // torchrun, with its own restarts off, would set 0
     composed.environment.insert_or_assign("TORCHELASTIC_RESTART_COUNT",
                                           std::to_string(wishes.restarts->made));
     composed.environment.insert_or_assign("TORCHELASTIC_MAX_RESTARTS",
@@ -106,7 +106,7 @@ Composed compose(Environment base, const Wishes& wishes) {
     set_unless_there(composed, "MASTER_ADDR", wishes.master->address);
     set_unless_there(composed, "MASTER_PORT", wishes.master->port);
   }
-  if (wishes.join_store) {  // as torchrun says it to its ranks
+  if (wishes.join_store) {  // torchrun sets the same for its ranks
     composed.environment.insert_or_assign("TORCHELASTIC_USE_AGENT_STORE", "True");
     composed.environment.emplace("TORCHELASTIC_RESTART_COUNT", "0");
   }

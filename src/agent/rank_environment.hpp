@@ -14,12 +14,13 @@ namespace muster::agent {
 
 using rankenv::Environment;
 
-// Entries "NAME=value", each ended by NUL; what has no name is left out.
+// Parses entries "NAME=value", each ended by NUL. Leaves out entries without a name.
 [[nodiscard]] Environment parse_environment(std::string_view text);
 
-// The activated environment with what the engine set for this very process laid over it: the
-// engine's own variables, what Slurm gives a task of the devices, and those named in
-// MUSTER_FORWARD. Those named in MUSTER_DEFAULT count where activation says nothing.
+// Returns the activated environment, overridden by what the engine set for this process: the
+// engine's own variables, the devices that Slurm gave this task, and the variables named in
+// MUSTER_FORWARD. Variables named in MUSTER_DEFAULT are added only where the activation does not
+// set them.
 [[nodiscard]] Environment lay_over(Environment activated, const Environment& inherited,
                                    const rankenv::Rank& rank);
 
@@ -29,18 +30,20 @@ struct Wishes {
   std::optional<Master> master = std::nullopt;
   std::optional<Restarts> restarts = std::nullopt;
   std::map<std::string, std::string> network = {};
-  bool join_store = false;     // another process serves PyTorch's store, also to rank 0
-  std::string recorders = {};  // where the rank tells of its collectives; empty: nowhere
-  bool unbuffered = false;     // standard output is no terminal: Python would hold lines back
+  bool join_store = false;     // another process serves PyTorch's store to all ranks
+  std::string recorders = {};  // where the rank reports its collectives; empty: nowhere
+  // Standard output is not a terminal, and Python would buffer its lines.
+  bool unbuffered = false;
 };
 
 struct Composed {
   Environment environment;
-  // "MASTER_PORT=1234 (not 29500)": what somebody had set otherwise, and which was left so.
+  // What somebody had set to another value and was kept, such as "MASTER_PORT=1234 (not 29500)".
   std::vector<std::string> kept = {};
 };
 
-// `base` with the wishes. Who a rank is, is the engine's to say; everything else is the user's.
+// Adds the wishes to `base`. Rank numbers in `base` are replaced, because only the engine knows
+// them; other variables that the user has set stay as they are.
 [[nodiscard]] Composed compose(Environment base, const Wishes& wishes);
 
 }  // namespace muster::agent

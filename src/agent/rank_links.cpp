@@ -22,7 +22,7 @@ constexpr std::string_view kOut = "out ";
 constexpr std::string_view kErr = "err ";
 constexpr std::size_t kOutputs = 2;  // standard output and standard error
 
-// "out 123": the stream and the position in it of the message's bytes.
+// Which bytes a message carries: "out 123" names the stream and the position in it.
 struct Place {
   sys::Stream stream = sys::Stream::kOut;
   std::uint64_t at = 0;
@@ -91,7 +91,8 @@ void RankLinks::begin_life(Link& link, const RankStart& start, RankSpool& spool,
                   .err_before = spool.end(link.rank, sys::Stream::kErr)};
 }
 
-// Reads everything that the rank's previous program wrote before anything from the new one.
+// Marks the links of the rank's previous programs as superseded, after reading everything they
+// wrote, so that their output precedes the new program's.
 void RankLinks::supersede(const Link& by, RankSpool& spool, std::vector<Event>& events) {
   for (Link& link : links_) {
     if (&link == &by || link.rank != by.rank || link.superseded) continue;
@@ -110,7 +111,7 @@ void RankLinks::read(Link& link, Reads how, RankSpool& spool, std::vector<Event>
   while (auto message = link.channel.next()) take(link, *message, spool, events);
 }
 
-// Reads what the program wrote and its rank process did not live to read.
+// Reads what the program wrote and its killed rank process no longer read.
 void RankLinks::read_unread(Link& link, RankSpool& spool) {
   if (link.ended || link.outputs.size() != kOutputs) return;
   const auto add = [&](sys::Stream which, std::uint64_t /*at*/, std::string_view bytes) {

@@ -1,7 +1,7 @@
-// The warden's end of its connections to the ranks of its host. Over its connection each rank
-// reports its start, its program's output and its end. It also hands over the descriptors from
-// which it reads the output, so that nothing is lost if it is killed: Slurm kills rank and program
-// at once when the program calls MPI_Abort.
+// The warden's end of its connections to the ranks of its host. Over its connection, each rank
+// reports its start, its program's output and its end. It also sends the descriptors from which it
+// reads the output, so that no output is lost if it is killed. Slurm, for example, kills rank and
+// program together when the program calls MPI_Abort.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,12 @@ class RankLinks {
   // Adds the descriptors to poll.
   void watch(std::vector<pollfd>& watched, const RankSpool& spool) const;
 
-  // How much to read: as much as the spool has room for, or everything that has arrived.
+  // How much to read: only what the spool has room for, or everything that has arrived.
   enum class Reads { kWhatFits, kAll };
 
-  // Accepts new ranks and reads what has arrived: returns starts and ends, puts output into the
-  // spool. A rank whose connection closed before it reported its end was killed; `gone` gets it.
+  // Accepts new ranks and reads what has arrived. Returns starts and ends, and puts output into the
+  // spool. If a connection closed before its rank reported an end, the rank was killed; its number
+  // is added to `gone`.
   [[nodiscard]] std::vector<Event> receive(Reads how, RankSpool& spool, std::vector<int>& gone);
 
  private:
@@ -41,10 +42,11 @@ class RankLinks {
     Channel channel;
     int rank = -1;  // -1: not yet known
     bool ended = false;
-    bool superseded = false;            // torchrun has started the rank again; ignore this one
-    std::vector<sys::Fd> outputs = {};  // from which the rank reads its program's output
+    // torchrun has started the rank again, so this connection is ignored.
+    bool superseded = false;
+    std::vector<sys::Fd> outputs = {};  // the rank reads its program's output from these
   };
-  // A rank's current program, and how much its earlier programs wrote: torchrun may start a rank
+  // A rank's current program, and how much its earlier programs wrote. torchrun may start a rank
   // again, and its streams then continue.
   struct Life {
     ProcessId program = {};
@@ -64,13 +66,13 @@ class RankLinks {
   std::map<int, Life> lives_;  // by rank
 };
 
-// A rank's connection to the warden of the run with this folder; invalid if there is no warden.
+// Connects a rank to the warden of the run with this folder. Invalid if there is no warden.
 [[nodiscard]] sys::Fd connect_to_links(const std::string& folder);
 
-// To be called first on that connection, with the descriptors from which the rank reads.
+// Sends the descriptors from which the rank reads. Must come first on a connection.
 void hand_over_outputs(int connection, int out, int err);
 
-// A piece of output as a rank sends it; `at` is its position in the stream.
+// A piece of output in the form that a rank sends it; `at` is its position in the stream.
 [[nodiscard]] std::string output_message(sys::Stream stream, std::uint64_t at,
                                          std::string_view bytes);
 

@@ -21,7 +21,7 @@ Error usage(std::string what) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = kUsage};
 }
 
-// "198.18.0.11:29500", "[fd00::1]:29500"
+// Parses "198.18.0.11:29500" or "[fd00::1]:29500".
 Result<Master> parse_master(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   std::uint16_t port = 0;
@@ -38,7 +38,7 @@ Result<Master> parse_master(const std::string& text) {
   return Master{.address = std::move(address), .port = std::to_string(port)};
 }
 
-// "1:3"
+// Parses "1:3": restarts made, and the most that are allowed.
 Result<Restarts> parse_restarts(const std::string& text) {
   Restarts restarts;
   const char* end = text.data() + text.size();
@@ -51,7 +51,7 @@ Result<Restarts> parse_restarts(const std::string& text) {
   return restarts;
 }
 
-// Null: it is not a flag, or it takes a value.
+// Returns the option that this flag sets; null if it is no flag or takes a value.
 bool* switch_named(std::string_view word, RankOptions& options) {
   if (word == "--only-first-reads") return &options.only_first_reads;
   if (word == "--confine-store") return &options.confine_store;

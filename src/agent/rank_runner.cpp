@@ -31,12 +31,14 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kDrain{2000};       // for output that a child process keeps open
-constexpr milliseconds kTell{10'000};      // for the last reports, once the front is gone
-constexpr milliseconds kOrphanEnds{2000};  // by itself, after SIGTERM
+// For output of a child process that outlives the program.
+constexpr milliseconds kDrain{2000};
+constexpr milliseconds kTell{10'000};      // for the last reports, after the front process is gone
+constexpr milliseconds kOrphanEnds{2000};  // for an orphaned program to end after SIGTERM
 constexpr milliseconds kLookAgain{1000};
-constexpr milliseconds kDescendantsEnd{2000};  // for killed descendants to go away
-constexpr milliseconds kFrontGone{500};        // for a program to end by itself, as in MPI_Abort
+constexpr milliseconds kDescendantsEnd{2000};  // for killed descendants to disappear
+// How long a program may take to end by itself after its front process is gone, as in MPI_Abort.
+constexpr milliseconds kFrontGone{500};
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
@@ -55,7 +57,8 @@ std::string cannot_run(const std::string& program, int error) {
       no_interpreter ? " (the file exists, but its interpreter or loader does not)" : "");
 }
 
-// The warden is gone, and the launcher has not started another in time: nobody will end this rank.
+// Whether this rank must end itself: the warden is gone, and the launcher has not started a new one
+// in time, so nobody else will end it.
 bool is_orphan(const RankVoice& voice, const RunFiles& files) {
   const auto since = voice.alone_since();
   return since && Clock::now() - *since >= files.orphan_after();
@@ -63,7 +66,7 @@ bool is_orphan(const RankVoice& voice, const RunFiles& files) {
 
 class Runner {
  public:
-  // `store_server`: a process that the program cannot do without; 0: none.
+  // `store_server` is a process that the program cannot work without; 0 if there is none.
   Runner(pid_t program, pid_t store_server, RankVoice& voice, const RunFiles& files, int front,
          int signals, sys::Fd out, sys::Fd err)
       : program_(program),
@@ -99,7 +102,7 @@ class Runner {
   pid_t store_server_;
   RankVoice& voice_;
   const RunFiles& files_;
-  int front_;  // -1: gone
+  int front_;  // -1: closed
   int signals_;
   OutputReader out_;
   OutputReader err_;
@@ -112,18 +115,19 @@ class Runner {
   bool by_engine_ = false;
   double end_time_s_ = 0;
   bool orphan_ = false;
-  // When to stop reading the output, or to kill a program whose front or warden is gone.
+  // When to stop reading the output, or to kill a program whose front process or warden is gone.
   Clock::time_point give_up_ = Clock::time_point::max();
 };
 
 void Runner::look_at_children() {
   while (!ended_) {
     siginfo_t info{};
-    // WNOWAIT keeps the program a zombie, so that its process group's number is not reused.
+    // WNOWAIT keeps the program a zombie, so that the number of its process group is not reused.
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     if (info.si_pid != program_) {
-      (void)::waitpid(info.si_pid, nullptr, 0);  // an orphan that we inherited
-      if (info.si_pid == store_server_) (void)::kill(-program_, SIGTERM);  // it would wait for long
+      (void)::waitpid(info.si_pid, nullptr, 0);  // an orphan that this process inherited
+      // Without its store the program would wait for a long time.
+      if (info.si_pid == store_server_) (void)::kill(-program_, SIGTERM);
       continue;
     }
     ended_ = true;
@@ -133,12 +137,15 @@ void Runner::look_at_children() {
 }
 
 void Runner::pass_on(int signal) {
-  look_at_children();  // one that has ended by itself was not ended by the engine
+  // A program that has already exited by itself was not ended by the engine.
+  look_at_children();
   if (ended_) return;
-  // Nor was one that is about to: the other ranks notice first, and the engine then ends them all.
+  // Neither was one that is about to exit. The other ranks notice that first, and the engine then
+  // ends all of them.
   const auto stat = sys::read_process_stat(program_);
   if (ends_programs(signal) && !(stat && stat->exiting)) by_engine_ = true;
-  if (::kill(-program_, signal) != 0) (void)::kill(program_, signal);  // if it has left its group
+  // The second call is for a program that has left its process group.
+  if (::kill(-program_, signal) != 0) (void)::kill(program_, signal);
 }
 
 void Runner::handle_signals() {
@@ -186,7 +193,7 @@ void Runner::step() {
   if (!ended_ && !orphan_ && is_orphan(voice_, files_)) {
     orphan_ = true;
     pass_on(SIGTERM);
-    pass_on(SIGCONT);  // a stopped one cannot end
+    pass_on(SIGCONT);  // a stopped program cannot end
     give_up_ = std::min(give_up_, Clock::now() + kOrphanEnds);
   }
   if (!ended_ && Clock::now() >= give_up_) {
@@ -204,8 +211,8 @@ void Runner::run() {
   err_.read_rest(take_);
 }
 
-// Sends what is left; the engine waits meanwhile, as long as the launcher needs. Gives up after a
-// while if the front is gone or there is no warden.
+// Sends the remaining reports. The engine waits for this process meanwhile, as long as the launcher
+// needs. Gives up after some time if the front process is gone, or if there is no warden.
 void say_the_rest(RankVoice& voice, const RunFiles& files, int front) {
   auto give_up = Clock::time_point::max();
   while (!voice.finish(kLookAgain)) {
@@ -216,14 +223,14 @@ void say_the_rest(RankVoice& voice, const RunFiles& files, int front) {
   }
 }
 
-// The engine ends the other ranks as soon as this process ends. Meanwhile muster looks at what they
-// do: one of them is why this rank gave up, or why another one did, to which this one had a
-// connection. The launcher says at once if there is nothing to look at.
+// Delays the end of this process, because the engine ends the other ranks as soon as it sees it. In
+// the meantime muster inspects these ranks, to learn which of them made this one give up. Returns
+// early if the launcher has nothing to inspect.
 void leave_time_for_evidence(const RunFiles& files, int front) {
   const auto until = Clock::now() + kEvidenceTakes;
   constexpr int kPauseMs = 50;
   bool closed = false;
-  // A signal to a program that is gone: the engine ends the job already.
+  // A signal that arrives after the program's end means that the engine is already ending the job.
   while (!closed && !files.over() && !files.seen() && Clock::now() < until) {
     if (receive_note(front, closed)) return;
     (void)::poll(nullptr, 0, kPauseMs);
@@ -279,7 +286,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
     (void)sys::write_file(record, to_line(start), 0600);
   }
   voice.start(start, out.our_end.get(), err.our_end.get());
-  // A warden that is ending the run has either seen the start or already left this mark.
+  // Either the warden has seen this start before it began to end the run, or it has left this mark.
   if (job.files.over()) (void)::kill(launched.pid, SIGKILL);
   RankEnd end{.rank = job.rank.rank};
   if (const int error = launch_error(launched); error != 0) {
@@ -289,7 +296,8 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
                 signals.get(), std::move(out.our_end), std::move(err.our_end));
   runner.run();
   rusage usage{};
-  (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});  // its pid may now be reused
+  // The program's PID may now be reused.
+  (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});
   if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
     return unexpected(system_error("cannot learn how the program ended"));
   }
@@ -311,7 +319,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   if ((end.timed_out || end.cut_off) && has_others) leave_time_for_evidence(job.files, front);
   if (is_orphan(voice, job.files)) {
     for (const ProcessId& engine : engine_daemons(job.files.run_id(), {&start, 1})) {
-      send_signal(engine, SIGKILL);  // its launcher will not tell it to leave
+      send_signal(engine, SIGKILL);  // the engine's launcher cannot tell it to exit
     }
   }
   return end.status;

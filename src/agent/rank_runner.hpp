@@ -3,7 +3,7 @@
 //
 // The runner is a separate process in its own process group, so that an engine that kills its rank
 // does not kill the runner. MPICH and Intel MPI kill what they started at the first sign of an
-// abort, long before anybody knows which rank aborted and what it printed.
+// abort, long before muster knows which rank aborted and what that rank printed.
 #pragma once
 
 #include <string>
@@ -22,15 +22,15 @@
 
 namespace muster::agent {
 
-// A message between runner and front, one packet each.
+// A message between runner and front process. Each is one packet.
 struct Note {
   enum class Kind : int { kProgram, kSignal, kStatus };
   Kind kind = Kind::kSignal;
-  int value = 0;  // the program's pid; a signal for it; its raw wait status
+  int value = 0;  // the program's PID, a signal for it, or its raw wait status
 };
 
 [[nodiscard]] bool send_note(int socket, Note note);
-// Nothing if no note has arrived, or if the other side is gone (`closed`).
+// Returns nothing if no note has arrived, or if the other side has closed the socket (`closed`).
 [[nodiscard]] std::optional<Note> receive_note(int socket, bool& closed);
 
 struct RankJob {
@@ -39,11 +39,12 @@ struct RankJob {
   rankenv::Rank rank;
   std::vector<std::string> remarks = {};
   RunFiles files = {};
-  ProcessId daemon = {};     // the engine's
-  bool serve_store = false;  // for all ranks, in a process of its own
+  ProcessId daemon = {};     // the engine's daemon
+  bool serve_store = false;  // for all ranks, in a separate process
 };
 
-// Returns the program's raw wait status once all is reported. `front`: a socket to the front.
+// Runs the rank's program and returns its raw wait status after everything has been reported.
+// `front` is a socket to the front process.
 [[nodiscard]] Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& voice,
                                    int front);
 

@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kQueue = std::size_t{256} << 10;  // bytes waiting for the warden
+constexpr std::size_t kQueue = std::size_t{256} << 10;  // most bytes that wait for the warden
 constexpr milliseconds kTryAgain{20};
 
 sys::Fd knock(const std::string& folder, milliseconds patience) {
@@ -58,7 +58,7 @@ class ToWarden : public RankVoice {
   }
   void go_on() override {
     warden_.flush();
-    warden_.receive();  // it sends nothing; this only notices its end
+    warden_.receive();  // the warden sends nothing; this only notices its end
     if (!warden_.open()) come_back(milliseconds(0));
   }
   [[nodiscard]] std::optional<Clock::time_point> alone_since() const override {
@@ -85,7 +85,7 @@ class ToWarden : public RankVoice {
     if (!warden_.open()) come_back(milliseconds(0));
     warden_.send(message);
   }
-  // Connects to a new warden, which replaces one that was killed.
+  // Tries to connect to a new warden after the old one was killed.
   void come_back(milliseconds patience) {
     sys::Fd connection = knock(folder_, patience);
     if (!connection.valid()) {
@@ -107,7 +107,7 @@ class ToWarden : public RankVoice {
   Channel warden_;
   sys::Fd out_;
   sys::Fd err_;
-  std::string start_;  // as sent, to repeat to a later warden
+  std::string start_;  // the start as it was sent, to repeat it to a later warden
   std::string end_;
   std::optional<Clock::time_point> alone_since_;
 };
@@ -151,11 +151,11 @@ class Aloud : public RankVoice {
   [[nodiscard]] bool finish(milliseconds /*patience*/) override { return true; }
 
  private:
-  // If nobody reads it, there is nobody to tell.
+  // A failed write is ignored: if nobody reads the output, there is nobody to tell.
   static void write(int to, std::string_view bytes) { (void)sys::write_all(to, bytes); }
 
   std::string label_;
-  std::string out_;  // unfinished lines
+  std::string out_;  // unfinished line of standard output
   std::string err_;
 };
 

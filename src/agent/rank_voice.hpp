@@ -20,33 +20,33 @@ namespace muster::agent {
 
 class RankVoice : public Interface {
  public:
-  // `out` and `err`: the descriptors from which the program's output is read.
+  // `out` and `err` are the descriptors from which the program's output is read.
   virtual void start(const RankStart& start, int out, int err) = 0;
   virtual void output(sys::Stream stream, std::uint64_t at, std::string_view bytes) = 0;
   virtual void end(const RankEnd& end) = 0;
 
-  // Whether it can take more output now; until it can, the program has to wait.
+  // Whether more output can be taken now. If not, the program has to wait.
   [[nodiscard]] virtual bool has_room() const = 0;
-  // The descriptor to poll for `events`; -1: none.
+  // The descriptor to poll for `events`, or -1.
   [[nodiscard]] virtual int descriptor() const = 0;
   [[nodiscard]] virtual short events() const = 0;
-  // To be called after each poll.
+  // Must be called after each poll.
   virtual void go_on() = 0;
-  // Since when nobody has listened; nothing: somebody does.
+  // Since when nobody has been listening; nothing while somebody is.
   [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> alone_since()
       const = 0;
-  // The process that listens; 0: unknown.
+  // The PID of the process that listens; 0 if unknown.
   [[nodiscard]] virtual pid_t listener() const = 0;
   // Waits up to `patience` until everything is sent. False if something is left.
   [[nodiscard]] virtual bool finish(std::chrono::milliseconds patience) = 0;
 };
 
-// Reports to the warden of the run with this folder, which may start later than the rank.
+// Reports to the warden of the run with this folder. The warden may start later than the rank.
 [[nodiscard]] Result<std::unique_ptr<RankVoice>> speak_to_warden(
     const std::string& folder, std::chrono::milliseconds patience);
 
-// Prints whole lines with the label to our own stdout and stderr, for a rank that is started by
-// hand.
+// Prints whole lines, each with the label, to our own stdout and stderr. For a rank that the user
+// starts by hand.
 [[nodiscard]] std::unique_ptr<RankVoice> speak_aloud(std::string label);
 
 }  // namespace muster::agent

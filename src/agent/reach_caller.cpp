@@ -19,26 +19,29 @@ namespace {
 using facts::Reached;
 using std::chrono::milliseconds;
 
-// Tries to connect begin after 0, 0.2, 0.6 and 1.4 s, each with a fresh packet and the last one
-// with the kernel's own second packet too, so that a lossy network is not taken for a firewall.
+// Attempts to connect begin after 0, 0.2, 0.6 and 1.4 s. Each sends a fresh packet, and the kernel
+// repeats the packet of the last one, so that packet loss is not mistaken for a firewall.
 constexpr milliseconds kFirstPause{200};
 constexpr milliseconds kToConnect{3000};
-// Without an acknowledgement. The kernel sends a lost packet four times in that time.
+// How long an established connection may go without an acknowledgement. The kernel sends a lost
+// packet four times in that time.
 constexpr milliseconds kToProgress{3000};
 constexpr milliseconds kAll{15000};
-constexpr milliseconds kLook{20};  // at the progress of a call
+constexpr milliseconds kLook{20};  // how often to look at the progress of a call
 constexpr std::size_t kMostAtOnce = 256;
 
-constexpr int kRejections = 2;  // that count: the first may be of a route that is just changing
+// So many rejections end a call. A single one may come from a route that is just changing.
+constexpr int kRejections = 2;
 
 bool is_by_network(int error) {
   return error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES || error == EPERM;
 }
 
-// What the last error of a call that never connected says; 0: nothing came back.
+// The result of a call that never connected, from its last error; 0 means that no reply came.
 Reached verdict_on(int error) {
   if (error == 0 || error == ETIMEDOUT) return Reached::kTimedOut;
-  return is_by_network(error) ? Reached::kNoRoute : Reached::kUntried;  // else we lack something
+  // Other errors mean that this host lacks a resource.
+  return is_by_network(error) ? Reached::kNoRoute : Reached::kUntried;
 }
 
 int pending_error(const sys::Fd& socket) {
@@ -91,7 +94,7 @@ void ReachCaller::dial(Call& call, Clock::time_point now) {
   call.pause *= 2;
 }
 
-// Without a socket until the next try: poll would return at once.
+// Closes the socket until the next try. Otherwise poll would return at once, again and again.
 void ReachCaller::take_error(Call& call, int error) {
   call.error = error;
   if (is_by_network(error)) ++call.rejections;
@@ -143,7 +146,8 @@ void ReachCaller::talk(Call& call, Clock::time_point now) {
   if (call.target < targets_.size()) look_at_progress(call, now);
 }
 
-// The token alone first: small packets are known to arrive then.
+// Sends the token in a packet of its own first. If only this packet arrives, large packets are
+// lost.
 void ReachCaller::send_rest(Call& call) {
   static const std::string filler(kBurstBytes, 'm');
   const std::string& token = targets_[call.target].token;
@@ -170,7 +174,8 @@ void ReachCaller::read_answer(Call& call) {
   call.answer.append(bytes, static_cast<std::size_t>(count));
   const std::string& token = targets_[call.target].token;
   if (call.answer == token) return end(call, Reached::kYes);
-  if (!token.starts_with(call.answer)) end(call, Reached::kCutOff);  // somebody else answers
+  // Another program is listening there.
+  if (!token.starts_with(call.answer)) end(call, Reached::kCutOff);
 }
 
 void ReachCaller::look_at_progress(Call& call, Clock::time_point now) {
@@ -193,7 +198,7 @@ void ReachCaller::check_time(Call& call, Clock::time_point now) {
   if (is_over) end(call, verdict_on(call.error));
 }
 
-// A call that is over has no target any more.
+// Marks the call as finished by an index past the last target.
 void ReachCaller::end(Call& call, Reached how) {
   reached_[call.target] = how;
   call.target = targets_.size();

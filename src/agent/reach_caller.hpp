@@ -1,6 +1,6 @@
-// The connecting side of the connection test: calls all targets, many at once, and says of each how
-// it ended. What counts is what the kernels of both hosts did, so that a busy host is not taken for
-// one behind a firewall.
+// The connecting side of the connection test: calls all targets, many at once, and reports how each
+// call ended. The result depends on what the kernels of both hosts did, so that a busy host is not
+// mistaken for one behind a firewall.
 #pragma once
 
 #include <chrono>
@@ -20,17 +20,17 @@ class ReachCaller {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // In this order, and as many at once as there are descriptors to spare.
+  // Calls the targets in this order, as many at once as the limit on descriptors allows.
   ReachCaller(std::vector<Target> targets, Clock::time_point now);
   ReachCaller(const ReachCaller&) = delete;
   ReachCaller& operator=(const ReachCaller&) = delete;
   ~ReachCaller();
 
-  // Adds what it waits for; `take` gets the same entries after a poll.
+  // Appends what must be polled. After the poll, `take` gets the same entries.
   void watch(std::vector<pollfd>& polled) const;
   void take(const pollfd* polled, Clock::time_point now);
 
-  // How long it may wait until `take` must be called.
+  // How long the poll may wait before `take` must be called.
   [[nodiscard]] std::chrono::milliseconds patience(Clock::time_point now) const;
 
   [[nodiscard]] bool over() const { return next_ == targets_.size() && calls_.empty(); }
@@ -39,14 +39,15 @@ class ReachCaller {
  private:
   struct Call {
     std::size_t target = 0;
-    std::optional<sys::SocketAddress> address = {};  // none: what was given is no address
+    std::optional<sys::SocketAddress> address = {};  // nothing if the text is not an address
     sys::Fd socket = {};
     bool connected = false;
     int error = 0;                         // of the last try to connect
-    int rejections = 0;                    // tries that the network turned away
+    int rejections = 0;                    // tries that the network rejected
     std::chrono::milliseconds pause = {};  // before the next try
-    Clock::time_point retry = {};          // while it is not connected
-    Clock::time_point deadline = {};       // to connect; then for the next sign of progress
+    Clock::time_point retry = {};          // when to try again, until connected
+    // Until when the connection must be made, and afterwards, until when the next bytes must pass.
+    Clock::time_point deadline = {};
     std::size_t sent = 0;
     std::size_t acknowledged = 0;
     std::string answer = {};
@@ -67,7 +68,7 @@ class ReachCaller {
   std::vector<Target> targets_;
   std::vector<facts::Reached> reached_;
   std::vector<Call> calls_;
-  std::size_t next_ = 0;  // target to call
+  std::size_t next_ = 0;  // the next target to call
   std::size_t at_once_ = 0;
   Clock::time_point end_;
 };

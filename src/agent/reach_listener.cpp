@@ -15,8 +15,8 @@ namespace muster::agent {
 namespace {
 
 constexpr int kHighestPort = 65535;
-// To say the token, if others wait to be let in. Callers of the job say it as soon as they can;
-// strangers who say nothing must not keep them out.
+// How long a visitor may take to send the token while others wait to be accepted. Hosts of the job
+// send it as soon as they can; strangers who send nothing must not keep them out.
 constexpr std::chrono::seconds kToSpeak{5};
 
 }  // namespace
@@ -88,7 +88,7 @@ void ReachListener::accept_from(const sys::Fd& listening, Clock::time_point now)
   }
 }
 
-// Answers once, after everything has arrived.
+// Answers only once, after all bytes have arrived.
 void ReachListener::read_from(Visitor& visitor) {
   const ssize_t count = ::recv(visitor.socket.get(), buffer_.data(), buffer_.size(), 0);
   if (count < 0 && errno == EAGAIN) return;

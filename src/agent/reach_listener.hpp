@@ -1,5 +1,5 @@
-// The listening side of the connection test: open sockets that answer nobody but the other hosts
-// of the job, and these only with the token that they sent.
+// The listening side of the connection test: open sockets that answer only the other hosts of the
+// job, and these only with the token that they sent.
 #pragma once
 
 #include <chrono>
@@ -14,16 +14,18 @@
 
 namespace muster::agent {
 
-// What a caller sends: the token, in a packet of its own, then bytes enough for full-size packets
-// of any network, also of InfiniBand's 65520 bytes.
+// What a caller sends: the token in a packet of its own, then enough bytes for full-size packets on
+// any network, including the 65520 bytes of InfiniBand.
 inline constexpr std::size_t kTokenBytes = 32;
 inline constexpr std::size_t kBurstBytes = 65536;
 inline constexpr std::size_t kSentBytes = kTokenBytes + kBurstBytes;
 
-// At most `most` descriptors, and no more than this share of those that the process may have.
+// How many descriptors a part of the program may use: one in `share` of those that this process may
+// open, and at most `most`.
 [[nodiscard]] std::size_t affordable_descriptors(std::size_t share, std::size_t most);
 
-// Without what TCP does after a close: the job is about to use the same ports.
+// Closes the socket with a reset, skipping TCP's TIME_WAIT, because the job is about to use the
+// same ports.
 void close_at_once(sys::Fd socket);
 
 class ReachListener {
@@ -35,19 +37,19 @@ class ReachListener {
   ReachListener& operator=(const ReachListener&) = delete;
   ~ReachListener();
 
-  // Of each endpoint; 0: it cannot listen there.
+  // The port of each endpoint; 0 if this host cannot listen there.
   [[nodiscard]] std::vector<int> ports() const;
 
-  // Adds what it waits for; `take` gets the same entries after a poll.
+  // Appends what must be polled. After the poll, `take` gets the same entries.
   void watch(std::vector<pollfd>& polled) const;
-  // The poll began at `now`.
+  // Handles the polled entries. The poll began at `now`.
   void take(const pollfd* polled, Clock::time_point now);
 
  private:
   struct Visitor {
     sys::Fd socket;
     Clock::time_point since;
-    std::string token = {};  // as much of it as has arrived
+    std::string token = {};  // as much as has arrived
     std::size_t bytes = 0;
     bool over = false;
   };
@@ -57,11 +59,12 @@ class ReachListener {
   void read_from(Visitor& visitor);
 
   std::string token_;
-  // More wait in the kernel's queue: each costs a descriptor, and strangers can connect too.
+  // Further callers wait in the kernel's queue. Each visitor costs a descriptor, and strangers can
+  // connect too.
   std::size_t most_visitors_ = affordable_descriptors(2, 400);
   std::vector<sys::Fd> listening_;
   std::vector<Visitor> visitors_;
-  std::string buffer_ = std::string(kBurstBytes, '\0');  // for what arrives
+  std::string buffer_ = std::string(kBurstBytes, '\0');  // receives and discards what arrives
 };
 
 }  // namespace muster::agent

@@ -17,7 +17,8 @@ using Clock = ReachCaller::Clock;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kListenAtMost{40};  // longer than any launcher waits
-constexpr milliseconds kGlance{1000};              // at visitors who say nothing
+// How often to check for visitors that send nothing.
+constexpr milliseconds kGlance{1000};
 
 class ReachTest {
  public:
@@ -37,7 +38,7 @@ class ReachTest {
   }
 
  private:
-  // False: the test is over.
+  // Returns false when the test is over.
   bool obey() {
     while (const auto message = launcher_.next()) {
       auto order = parse_order(message->line);

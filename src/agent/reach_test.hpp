@@ -1,4 +1,5 @@
-// Whether this host and the others of the job can connect to each other, before the job starts.
+// Tests before the job starts whether this host and the others of the job can connect to each
+// other.
 #pragma once
 
 #include "agent/channel.hpp"
@@ -6,8 +7,9 @@
 
 namespace muster::agent {
 
-// Listens as ordered, says where, connects where the launcher says and reports how that ended.
-// Returns, and listens no more, when the launcher says `close` or is gone, and after a deadline.
+// Listens as ordered, reports the ports, connects to the targets that the launcher names, and
+// reports the results. Returns and stops listening when the launcher sends `close` or disconnects,
+// and after a deadline.
 void test_reach(Channel& launcher, const Order& listen);
 
 }  // namespace muster::agent

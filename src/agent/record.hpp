@@ -1,11 +1,11 @@
 // What a rank tells the warden of its host, which passes it on to the launcher.
 //
-// The pushed binary is BASE/HASH/muster. All files of a run on that host are in BASE/runs/ID, mode
-// 0700: `host` (the name that muster calls the host by), `placement`, the warden's sockets
-// (`socket` for launchers that reconnect, `ranks` for the ranks, `environment` for what handout.hpp
-// says), and `rank.N.jsonl` with the start of rank N. None of them holds the value of a variable.
-// Only the folder of a run that the user starts by hand (--dry-run) has `variables` and `env`, mode
-// 0600.
+// The copied binary is BASE/HASH/muster. All files of a run on a host are in BASE/runs/ID, mode
+// 0700: `host` (muster's name for the host), `placement`, the warden's sockets (`socket` for
+// launchers that reconnect, `ranks` for the ranks, `environment` for the processes described in
+// handout.hpp), and `rank.N.jsonl` with the start of rank N. None of them holds the value of a
+// variable. Only the folder of a run that the user starts by hand (--dry-run) has `variables` and
+// `env`, mode 0600.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace muster::agent {
 
-// A process that cannot be taken for a later one with the same number.
+// Identifies a process even after its PID has been reused by a later process.
 struct ProcessId {
   pid_t pid = 0;
   std::uint64_t start = 0;  // field 22 of /proc/PID/stat, in ticks since boot
@@ -27,7 +27,7 @@ struct ProcessId {
   friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };
 
-// The process with that pid as it is now; nothing: there is none (or only a zombie).
+// The process that has this PID now; nothing if there is none, or only a zombie.
 [[nodiscard]] std::optional<ProcessId> identify(pid_t pid);
 [[nodiscard]] bool is_alive(const ProcessId& process);
 
@@ -36,10 +36,10 @@ struct RankStart {
   int local_rank = 0;
   int size = 0;
   ProcessId program;
-  ProcessId shim;                         // muster's, the program's parent
-  ProcessId daemon;                       // the engine's, which started the rank
-  double time_s = 0;                      // Unix time here
-  std::vector<std::string> remarks = {};  // from muster to the user
+  ProcessId shim;                         // muster's rank process, the program's parent
+  ProcessId daemon;                       // the engine's process that started the rank
+  double time_s = 0;                      // Unix time on this host
+  std::vector<std::string> remarks = {};  // messages for the user
 };
 
 struct RankEnd {
@@ -53,29 +53,32 @@ struct RankEnd {
   std::int64_t max_rss_kb = 0;
   std::uint64_t out_bytes = 0;
   std::uint64_t err_bytes = 0;
-  int left_over = 0;            // descendants killed after the end
-  bool by_engine = false;       // ended by the engine or muster because of another rank
-  bool timed_out = false;       // it gave up because others did not come, by its last words
-  bool cut_off = false;         // likewise: the connection to another rank broke
-  bool memory_ran_out = false;  // the kernel had just killed a process on the host for that
+  int left_over = 0;       // descendants that were killed after the program's end
+  bool by_engine = false;  // ended by the engine or muster because of another rank
+  bool timed_out = false;  // gave up waiting for other ranks, by its last output
+  bool cut_off = false;    // lost its connection to another rank, by its last output
+  // The kernel had just killed a process on this host because memory ran out.
+  bool memory_ran_out = false;
 };
 
 // One line, with its newline: {"event":"start",...} or {"event":"end",...}.
 [[nodiscard]] std::string to_line(const RankStart& start);
 [[nodiscard]] std::string to_line(const RankEnd& end);
 
-struct Event {  // exactly one of them
+struct Event {  // exactly one of them is set
   std::optional<RankStart> start;
   std::optional<RankEnd> end;
 };
 [[nodiscard]] Result<Event> parse_event(const std::string& line);
-constexpr std::size_t kMostEventBytes = std::size_t{64} << 10;  // of a line
+constexpr std::size_t kMostEventBytes = std::size_t{64} << 10;  // longest line of an event
 
-[[nodiscard]] bool is_possible(const Event& event);  // no number is below zero that cannot be
+// Whether only those numbers are negative that may be.
+[[nodiscard]] bool is_possible(const Event& event);
 
-// BASE of the running binary: the folder above its own, so that shim and warden meet.
+// BASE: the parent of the folder that holds the running binary. Rank process and warden are the
+// same binary and therefore use the same BASE.
 [[nodiscard]] Result<std::string> base_folder();
-// BASE/runs/ID; refuses an id that is not [A-Za-z0-9._-]+ or starts with a dot.
+// BASE/runs/ID. Fails if the id does not match [A-Za-z0-9._-]+ or starts with a dot.
 [[nodiscard]] Result<std::string> run_folder(const std::string& run_id);
 
 }  // namespace muster::agent

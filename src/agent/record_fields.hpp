@@ -1,4 +1,4 @@
-// The fields of a rank's Event in JSON.
+// The JSON fields of a rank's Event.
 #pragma once
 
 #include <array>

@@ -17,10 +17,10 @@ namespace muster::agent {
 namespace {
 
 constexpr std::size_t kMaxName = 255;
-constexpr double kOrphanAfterSeconds = 60;  // where the warden has left no word
+constexpr double kOrphanAfterSeconds = 60;  // used if the warden has written no value
 constexpr double kLongestSeconds = 1e9;
 constexpr std::size_t kMaxPlacement = std::size_t{1} << 20;
-constexpr std::chrono::milliseconds kHandoutComes{10'000};  // at most
+constexpr std::chrono::milliseconds kHandoutComes{10'000};  // longest wait for the handout
 
 std::string own_name() {
   std::array<char, kMaxName + 1> name{};

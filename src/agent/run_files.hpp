@@ -1,4 +1,4 @@
-// A rank's files in the folder of its run.
+// The files of a rank in the folder of its run.
 #pragma once
 
 #include <chrono>
@@ -12,37 +12,39 @@
 
 namespace muster::agent {
 
-// In the run's folder once its warden ends it.
+// A file that is in the run's folder once the warden has begun to end the run.
 constexpr const char* kOverMark = "over";
 
-// Likewise once the launcher has seen what the ranks do while one of them ended with a time-out.
+// A file that the warden writes when the launcher has finished looking at the ranks after one of
+// them ended with a time-out.
 constexpr const char* kSeenMark = "seen";
 
-// For how many seconds the run goes on while nobody watches it, as its warden was told.
+// Holds for how many seconds the run continues without a launcher, as its warden was told.
 constexpr const char* kOrphanAfterFile = "orphan_after_s";
 
-constexpr int kUsageCode = 2;  // exit code of muster's own processes on a host
+constexpr int kUsageCode = 2;  // exit code for wrong usage
 
 class RunFiles {
  public:
-  // Makes BASE/runs/ID, mode 0700, or verifies that it is ours. An empty id: no folder, no files.
+  // Creates BASE/runs/ID with mode 0700, or verifies that it is ours. With an empty id there is no
+  // folder and no file.
   [[nodiscard]] static Result<RunFiles> open(const std::string& run_id);
 
-  // The name that muster calls this host by; else the first part of the host's own.
+  // muster's name for this host, or else the first part of the host's own name.
   [[nodiscard]] std::string host() const;
-  // The job's environment, from the warden.
+  // Asks the warden for the job's environment.
   [[nodiscard]] Result<HandedOut> handout() const;
-  // What was decided for this host, as the agent wrote it (see assignment.hpp); nothing: it is not
-  // known.
+  // What was decided for this host, as the agent wrote it (see assignment.hpp); nothing if unknown.
   [[nodiscard]] std::optional<Assignment> placement() const;
-  // The warden has begun to end the run: nothing more may start. A rank that was recorded before
-  // this is asked is seen by the warden; any other sees this.
+  // Whether the warden has begun to end the run, so that nothing more may start. If a rank first
+  // records its start and then calls this, either the warden sees the rank or the rank sees the
+  // mark.
   [[nodiscard]] bool over() const;
-  // Nobody will look any more at what the ranks do.
+  // Whether the launcher has finished looking at what the ranks do.
   [[nodiscard]] bool seen() const;
-  // How long a rank goes on without a warden.
+  // How long a rank continues without a warden.
   [[nodiscard]] std::chrono::milliseconds orphan_after() const;
-  // The file with the rank's start, for a clean-up after muster was killed.
+  // The file with the rank's start. It serves the clean-up if muster is killed.
   [[nodiscard]] std::string record(int rank) const;
   // The run's folder; empty if there is no run.
   [[nodiscard]] const std::string& folder() const { return folder_; }

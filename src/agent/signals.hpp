@@ -1,4 +1,5 @@
-// Signals as something to read: they neither interrupt the shim nor get lost.
+// Makes signals readable from a descriptor, so that they neither interrupt the rank process nor get
+// lost.
 #pragma once
 
 #include <csignal>
@@ -8,13 +9,14 @@
 
 namespace muster::agent {
 
-// Blocks every signal in this process and remembers how they were, so that the program gets them
-// back. SIGCHLD is not ignored meanwhile: children could not be waited for.
+// Blocks every signal in this process and remembers the previous settings, so that give_back() can
+// restore them for the program. Sets SIGCHLD to its default, because children cannot be waited for
+// while it is ignored.
 class SignalGuard {
  public:
   SignalGuard();
-  void give_back() const;  // in the child
-  // A descriptor that every signal sent to us is read from, see `next_signal`.
+  void give_back() const;  // called in the child, before exec
+  // A descriptor to read all signals from that other processes send to us; see `next_signal`.
   [[nodiscard]] Result<int> open_descriptor() const;
 
  private:
@@ -22,8 +24,8 @@ class SignalGuard {
   struct sigaction child_ended_{};
 };
 
-// The next signal that was sent to us; nothing: there is none now. What our own writing caused
-// (SIGPIPE, SIGXFSZ) is nobody else's business and left out.
+// Returns the next signal that was sent to us, or nothing if there is none now. Skips SIGPIPE and
+// SIGXFSZ, which our own writes cause.
 [[nodiscard]] std::optional<int> next_signal(int descriptor);
 
 }  // namespace muster::agent

@@ -25,7 +25,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kServerEnds{2000};
 
-// Once it serves, it lets go of the rank's stderr, which is read until all its writers are gone.
+// Once it serves, the script closes its copy of the rank's stderr. The runner reads stderr until
+// all writers have closed it.
 constexpr const char* kServe = R"(import sys
 sys.path = [path for path in sys.path if path]
 import os, signal
@@ -42,7 +43,7 @@ std::string value_of(const Environment& environment, const std::string& name) {
   return found == environment.end() ? "" : found->second;
 }
 
-// Its descriptor stays open in the program that is started next.
+// The socket is not close-on-exec, because the program that is started next inherits it.
 Result<sys::Fd> listen_at(const std::string& address, const std::string& port_text) {
   std::uint16_t port = 0;
   (void)std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
@@ -90,7 +91,7 @@ Result<ProcessId> start_server(const StoreServer& server) {
 void end_server(const ProcessId& server) {
   send_signal(server, SIGKILL);
   const auto until = std::chrono::steady_clock::now() + kServerEnds;
-  // -1: somebody else has reaped it.
+  // waitpid returns -1 if another part of this process has already reaped the server.
   while (::waitpid(server.pid, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(milliseconds(1));
   }

@@ -1,5 +1,5 @@
-// Serves PyTorch's store, the place where ranks find each other, in place of rank 0's program.
-// PyTorch itself listens on all interfaces; this server listens at the master address only.
+// Serves PyTorch's store, through which ranks find each other, in place of rank 0's program.
+// PyTorch itself would listen on all interfaces; this server listens only at the master address.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace muster::agent {
 
 struct StoreServer {
   const std::string& python;       // the interpreter that runs rank 0's program
-  const Environment& environment;  // its program's, with MASTER_ADDR and MASTER_PORT
-  int err;                         // where the server complains until it serves
+  const Environment& environment;  // of rank 0's program; has MASTER_ADDR and MASTER_PORT
+  int err;                         // receives error messages until the server serves
   const SignalGuard& signals;
 };
 
-// The server ends with this process, or when `end_server` ends it.
+// Starts the server. It ends with this process, or when `end_server` is called.
 [[nodiscard]] Result<ProcessId> start_server(const StoreServer& server);
 void end_server(const ProcessId& server);
 

@@ -1,4 +1,4 @@
-// Why a rank gave up, from the end of what it wrote to stderr. Pure.
+// Finds out why a rank gave up, from the end of what it wrote to stderr. Pure.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 
 namespace muster::agent {
 
-// In the words of libraries that ranks use under every engine: the connection to another rank
+// Whether a library that ranks use under every engine reports that the connection to another rank
 // broke.
 [[nodiscard]] bool says_cut_off(std::string_view errors);
 
 class ErrorTail {
  public:
   void add(std::string_view bytes);
-  // In the words of c10d, Gloo, NCCL's watchdog and muster's MPI backend.
+  // Recognises the messages of c10d, Gloo, NCCL's watchdog and muster's MPI backend.
   [[nodiscard]] bool mentions_time_out() const;
-  // As says_cut_off.
+  // Like says_cut_off.
   [[nodiscard]] bool mentions_cut_off() const;
 
  private:

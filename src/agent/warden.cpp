@@ -24,12 +24,15 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr const char* kLauncherSocket = "/socket";
-constexpr std::size_t kLauncherQueue = std::size_t{256} << 10;  // bytes waiting for the launcher
-constexpr double kOwnGraceSeconds = 2;                          // if the launcher named none
-constexpr milliseconds kLookAgain{20};                          // while processes are being ended
-constexpr milliseconds kKillTakes{1000};      // at most, for a killed process to go away
-constexpr milliseconds kInspectorEnds{3000};  // by itself, after SIGTERM
-constexpr milliseconds kLastWordsTake{5000};  // at most, for the launcher to read them
+// Most bytes that wait for the launcher.
+constexpr std::size_t kLauncherQueue = std::size_t{256} << 10;
+constexpr double kOwnGraceSeconds = 2;  // used if the launcher gave none
+// Pause between looks while processes are being ended.
+constexpr milliseconds kLookAgain{20};
+constexpr milliseconds kKillTakes{1000};      // longest wait for a killed process to go
+constexpr milliseconds kInspectorEnds{3000};  // longest wait for an inspector to end after SIGTERM
+// Longest wait for the launcher to read the last reports.
+constexpr milliseconds kLastWordsTake{5000};
 
 milliseconds ms(double seconds) {
   return duration_cast<milliseconds>(duration<double>(seconds));
@@ -109,7 +112,7 @@ Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
 
 void Warden::be_patient(double orphan_after_s) {
   orphan_after_s_ = orphan_after_s;
-  // For ranks that outlive us.
+  // For ranks that outlive this process.
   (void)sys::write_file(folder_ + "/" + kOrphanAfterFile, fmt::format("{}\n", orphan_after_s),
                         0600);
 }
@@ -130,7 +133,7 @@ void Warden::wait() {
   launcher_.flush();
 }
 
-// A new connection of the launcher takes the place of the old one.
+// Accepts a new connection of the launcher, which replaces the old one.
 void Warden::admit() {
   const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
   if (number < 0) return;
@@ -149,7 +152,7 @@ void Warden::obey(const Order& order) {
       return start_ending(order.grace_s);
     case Order::Kind::kBye:
       if (!ending_) return leave(order.keep);
-      bye_ = order.keep;  // once the ranks have ended
+      bye_ = order.keep;  // leave when the ranks have ended
       return;
     case Order::Kind::kInspect:
       return begin_inspection(order.inspection);
@@ -184,7 +187,7 @@ void Warden::pass_on_news(RankLinks::Reads how) {
   for (Event& event : links_.receive(how, spool_, gone)) {
     if (event.start) {
       starts_[event.start->rank] = *event.start;
-      ended_[event.start->rank] = false;  // torchrun may start it again
+      ended_[event.start->rank] = false;  // torchrun may have started it again
     }
     if (event.end) {
       ended_[event.end->rank] = true;
@@ -194,18 +197,18 @@ void Warden::pass_on_news(RankLinks::Reads how) {
       rank_failed_ = rank_failed_ || status != 0;
       const bool failed_by_itself = status != 0 && !event.end->by_engine;
       event.end->memory_ran_out = failed_by_itself && memory_.explains_a_failure();
-      send_output(true);  // its last output precedes its end
+      send_output(true);  // so that its output precedes its end
     }
     report(event);
   }
   for (const int rank : gone) note_gone(rank);
 }
 
-// A rank that disconnected without reporting its end was killed, and its program with it.
+// A rank that disconnected without reporting its end was killed together with its program.
 void Warden::note_gone(int rank) {
   if (std::exchange(ended_[rank], true)) return;
   rank_failed_ = true;
-  send_output(true);  // its last output precedes its end
+  send_output(true);  // so that its output precedes its end
   report({.start = std::nullopt,
           .end = RankEnd{.rank = rank,
                          .status = SIGKILL,
@@ -214,7 +217,7 @@ void Warden::note_gone(int rank) {
                          .by_engine = told_to_end_}});
 }
 
-// Sends as much as the launcher takes now, or (`all`) everything that is left.
+// Sends as much as the launcher takes now, or everything if `all` is set.
 void Warden::send_output(bool all) {
   while (launcher_.open() && (all || launcher_.unsent() < kLauncherQueue)) {
     auto piece = spool_.next();
@@ -223,17 +226,17 @@ void Warden::send_output(bool all) {
   }
 }
 
-// A run that went well needs no explanation.
+// Sends nothing after a successful run, which needs no explanation.
 void Warden::send_kernel_log() {
   if (!rank_failed_ && had_to_end_ == 0) return;
-  // Of an earlier connection too, which may have lost them.
+  // Also repeats the lines of an earlier connection, which may have lost them.
   for (std::string& line : system_.kernel_lines()) kernel_log_.push_back(std::move(line));
   kernel_log_.resize(std::min(kernel_log_.size(), facts::kMostKernelLines));
   if (kernel_log_.empty()) return;
   launcher_.send(to_line(Report{.kind = Report::Kind::kKernelLog, .kernel_log = kernel_log_}));
 }
 
-// A launcher that asks again does not wait for the earlier answer any more.
+// Ends the inspection before it: a launcher that asks again no longer waits for that answer.
 void Warden::begin_inspection(const Inspection& what) {
   dismiss_inspector();
   look_at_dismissed();
@@ -277,7 +280,8 @@ void Warden::answer_inspection(int number, const inspect::HostView& view) {
       to_line(Report{.kind = Report::Kind::kInspection, .inspection = number, .view = view}));
 }
 
-// It may need a moment to let go of ranks, and we must not wait for it.
+// Tells the inspector to end. It may need a moment to let go of ranks, so this does not wait for
+// it.
 void Warden::dismiss_inspector() {
   if (!inspecting_) return;
   const pid_t pid = inspecting_->inspector.pid;
@@ -298,9 +302,11 @@ void Warden::look_at_dismissed() {
 
 void Warden::start_ending(double grace_s) {
   const auto kill_at = system_.now() + ms(grace_s);
-  if (ending_) return void(kill_at_ = std::min(kill_at_, kill_at));  // the user is impatient
+  // The user wants it to end sooner.
+  if (ending_) return void(kill_at_ = std::min(kill_at_, kill_at));
   ending_ = true;
-  (void)sys::write_file(folder_ + "/" + kOverMark, "", 0600);  // for ranks that start from now on
+  // Ranks that start from now on find this mark and end.
+  (void)sys::write_file(folder_ + "/" + kOverMark, "", 0600);
   pass_on_news(RankLinks::Reads::kAll);
   told_to_end_ = true;
   kill_at_ = kill_at;
@@ -308,7 +314,7 @@ void Warden::start_ending(double grace_s) {
     if (!system_.is_alive(start.program)) continue;
     ++had_to_end_;
     system_.send_signal_to_group(start.program, SIGTERM);
-    system_.send_signal_to_group(start.program, SIGCONT);  // a stopped one cannot end
+    system_.send_signal_to_group(start.program, SIGCONT);  // a stopped program cannot end
   }
 }
 
@@ -326,7 +332,8 @@ void Warden::go_on_ending() {
       gone_by_ = system_.now() + kKillTakes;
       had_to_end_ = std::max(had_to_end_, static_cast<int>(left.size()));
     }
-    // A shim reports how its program ended, then exits by itself.
+    // A rank process is left alone at first, because it reports its program's end and then exits by
+    // itself.
     const bool is_last_look = system_.now() >= *gone_by_;
     for (const ProcessId& process : left) {
       if (is_last_look || !is_shim(process)) system_.send_signal(process, SIGKILL);
@@ -335,7 +342,7 @@ void Warden::go_on_ending() {
   }
   pass_on_news(RankLinks::Reads::kAll);
   ending_ = false;
-  // A launcher whose connection broke will reconnect for the rest.
+  // A launcher whose connection broke will reconnect for the remaining reports.
   const bool orphan = !launcher_.open() && system_.now() - heard_ > ms(orphan_after_s_);
   if (!launcher_.open() && !orphan && !bye_) return;
   send_output(true);
@@ -344,7 +351,7 @@ void Warden::go_on_ending() {
   if (orphan || bye_) leave(bye_.value_or(true));
 }
 
-// The launcher waits for nothing any more.
+// Called when the launcher does not wait for anything more.
 void Warden::leave(bool keep) {
   over_ = true;
   keep_ = keep;

@@ -1,5 +1,6 @@
-// Stays on a host for the length of a run. Passes the ranks' events and output on, and ends what is
-// left of the run when the launcher says so or is gone for too long.
+// The warden: stays on a host for the length of a run. It forwards the ranks' events and output to
+// the launcher, and ends what is left of the run if the launcher says so or stays away for too
+// long.
 #pragma once
 
 #include <chrono>
@@ -21,19 +22,19 @@ namespace muster::agent {
 
 class Warden {
  public:
-  // `folder` is the run's, there already.
+  // `folder` is the run's folder. It must exist.
   Warden(std::string run_id, std::string folder, HostSystem& system);
 
-  // Opens its sockets: for ranks, and for a launcher that lost its connection. `handout`: see
-  // HandoutDesk.
+  // Opens the sockets for the ranks and for a launcher that lost its connection. `handout` is
+  // explained at HandoutDesk.
   [[nodiscard]] Result<void> prepare(const std::optional<Handout>& handout);
 
-  // What is left to do: see clean_up.
+  // What the caller must still clean up, for clean_up() in last_clean_up.hpp.
   struct Rest {
     std::vector<RankStart> starts;
-    bool keep = false;  // the run's folder
+    bool keep = false;  // whether to keep the run's folder
   };
-  // Until bye, or until the launcher was gone for `orphan_after_s`, or until SIGTERM.
+  // Returns after `bye`, after a SIGTERM, or when the launcher has been away for `orphan_after_s`.
   [[nodiscard]] Rest serve(Channel launcher, double orphan_after_s);
 
  private:
@@ -65,26 +66,30 @@ class Warden {
   MemoryWatch memory_;
   Channel launcher_;
   sys::Fd listener_;
-  sys::Fd terminated_;  // readable after a SIGTERM: Slurm ends the job, or the host goes down
+  // Readable after a SIGTERM, which comes when Slurm ends the job or the host shuts down.
+  sys::Fd terminated_;
   HandoutDesk desk_;
   RankLinks links_;
   RankSpool spool_;
   std::vector<Event> events_;
   std::map<int, RankStart> starts_;  // by rank
   std::map<int, bool> ended_;        // by rank
-  Clock::time_point heard_;          // the launcher, last
+  Clock::time_point heard_;          // when the launcher was heard last
   Clock::time_point next_beat_;
   double orphan_after_s_ = 60;
   bool ending_ = false;
-  bool told_to_end_ = false;  // we told the ranks to
+  // Whether the warden has told the ranks to end.
+  bool told_to_end_ = false;
   int had_to_end_ = 0;
   Clock::time_point kill_at_;
-  std::optional<Clock::time_point> gone_by_;  // what was killed; nothing: nobody was yet
-  std::optional<bool> bye_;  // said while the ranks were being ended: keep the folder?
+  // Deadline for killed processes to disappear; nothing: none was killed.
+  std::optional<Clock::time_point> gone_by_;
+  // Set if `bye` came while the ranks were being ended; its value says whether to keep the folder.
+  std::optional<bool> bye_;
   struct Inspecting {
     Inspection what;
     Inspector inspector;
-    std::string said = {};  // by the inspector, so far
+    std::string said = {};  // what the inspector has written so far
     Clock::time_point give_up;
   };
   std::optional<Inspecting> inspecting_;
@@ -93,14 +98,14 @@ class Warden {
     Clock::time_point kill_at;
     bool killed = false;
   };
-  std::vector<Dismissed> dismissed_;  // inspectors that were told to end and may not have yet
+  std::vector<Dismissed> dismissed_;  // inspectors that were told to end and may still be alive
   bool rank_failed_ = false;
-  std::vector<std::string> kernel_log_;  // what has been sent of it
+  std::vector<std::string> kernel_log_;  // lines that have been sent
   bool over_ = false;
-  bool keep_ = false;  // the run's folder, then
+  bool keep_ = false;  // whether to keep the run's folder
 };
 
-// Connected to the warden of the run with this folder; no descriptor: there is none.
+// A connection to the warden of the run with this folder; no descriptor if there is no warden.
 [[nodiscard]] sys::Fd connect_to_warden(const std::string& folder);
 
 }  // namespace muster::agent

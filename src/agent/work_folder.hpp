@@ -1,4 +1,4 @@
-// Where a rank starts.
+// The working directory of a rank.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace muster::agent {
 
-// Goes to the folder, or to the home folder where it is missing, as Open MPI does; PWD follows.
+// Changes to the folder, or to the home folder if the folder is missing, as Open MPI does. Sets
+// PWD.
 void go_to(const std::string& folder, rankenv::Environment& environment);
 
 }  // namespace muster::agent

@@ -6,10 +6,10 @@
 
 namespace muster {
 
-// Their numbers in control sequences.
+// The values are those of the terminal's control sequences.
 enum class Colour { kRed = 31, kYellow = 33, kMagenta = 35, kCyan = 36 };
 
-// The text as it is, or in a colour if `is_on`.
+// The text in this colour if `is_on`, otherwise unchanged.
 [[nodiscard]] inline std::string painted(std::string_view text, Colour colour, bool is_on) {
   if (!is_on) return std::string(text);
   return "\x1b[" + std::to_string(static_cast<int>(colour)) + "m" + std::string(text) + "\x1b[0m";

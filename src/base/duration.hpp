@@ -1,5 +1,5 @@
-// Lengths of time as people write them. Only a header and without {fmt}, so that muster-train can
-// have it too.
+// Durations as people write them. Header-only and without {fmt}, so that muster-train can use it
+// too.
 #pragma once
 
 #include <charconv>
@@ -10,8 +10,8 @@
 
 namespace muster {
 
-// The seconds of "90", "0.5", "30s", "5m", "2h", "1h30m" or "30d"; units go from large to small.
-// Nothing for any other text.
+// Parses "90", "0.5", "30s", "5m", "2h", "1h30m" or "30d" into seconds. Units must go from large to
+// small. Returns nothing for any other text.
 [[nodiscard]] inline std::optional<double> parse_duration(std::string_view text) {
   double total = 0;
   double last_unit = 1e9;

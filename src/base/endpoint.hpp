@@ -1,4 +1,4 @@
-// An address and a port, as people and programs write them.
+// Joins an address and a port in the form that people and programs write.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace muster {
 
-// "198.18.0.11:29500", "[fd00::1]:29500"
+// Returns "198.18.0.11:29500" or "[fd00::1]:29500".
 [[nodiscard]] inline std::string endpoint_text(std::string_view address, std::string_view port) {
   const bool is_ipv6 = address.find(':') != std::string_view::npos;
   std::string text = is_ipv6 ? "[" : "";
@@ -16,7 +16,8 @@ namespace muster {
   return text;
 }
 
-// "fd00::1" of "[fd00::1]", as people write it in endpoints and URLs; else the address as it is.
+// Turns "[fd00::1]", as written in endpoints and URLs, into "fd00::1". Returns other addresses
+// unchanged.
 [[nodiscard]] inline std::string_view without_brackets(std::string_view address) {
   const bool has_some = address.starts_with('[') && address.ends_with(']');
   return has_some ? address.substr(1, address.size() - 2) : address;

@@ -9,7 +9,7 @@ namespace muster {
 
 [[nodiscard]] std::map<std::string, std::string> own_environment();
 
-// The names in a variable that lists some, with commas between them. No name is empty.
+// Splits a comma-separated list of names, such as a variable may hold. Drops empty names.
 [[nodiscard]] std::vector<std::string> listed_names(const std::string& value);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// How the tool side reports failure: a value, never an exception. Names of base live in `muster`
-// itself, because every module uses them.
+// How the tool side reports failure: as a value, never as an exception. All modules use what is in
+// base, so its names are in `muster` itself.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace muster {
 
-// What kind of failure; cli/main.cpp turns it into an exit code and nobody else does.
+// The kind of failure. Only cli/main.cpp turns it into an exit code.
 enum class ErrorCode {
-  kUsage,          // the request itself makes no sense: flags, files, host lists
+  kUsage,          // wrong flags, files or host lists
   kFindings,       // the checks found an error, so the job cannot start
-  kUnreachable,    // a host could not be reached or refused us
-  kEngineMissing,  // a program that muster drives is not installed
+  kUnreachable,    // a host could not be reached or refused the login
+  kEngineMissing,  // a program that muster needs is not installed
   kTimeout,        // a deadline passed
-  kSystem,         // the operating system refused: file, process, permission
+  kSystem,         // the operating system refused, e.g. a file, a process, a permission
 };
 
-// Where it happened. Only what is known is set.
+// Where the failure happened. Unknown fields are empty.
 struct Where {
   std::string host;
   std::string file;
@@ -42,20 +42,22 @@ using Result = tl::expected<T, Error>;
 
 using tl::unexpected;
 
-// "hosts.txt:3:7: no host name before ':'" and, where known, the cause and the hint on lines of
-// their own. No trailing newline.
+// Returns "hosts.txt:3:7: no host name before ':'", followed by the cause and the hint on their own
+// lines if there are any. No trailing newline.
 std::string to_text(const Error& error);
 
-// An Error for a failed system call; reads errno, so call it first.
+// Makes an Error for a failed system call. Reads errno, so call it before anything that may change
+// errno.
 Error system_error(std::string what, std::string file = {});
 
-// `error` as the cause of a new one that says what it prevented.
+// Makes a new Error that says what `error` prevented, with `error` as its cause.
 Error because(Error error, std::string what);
 
 }  // namespace muster
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses
-// Leaves the function with the Error, or binds the value: MUSTER_TRY(auto text, read_file(path));
+// MUSTER_TRY(auto text, read_file(path)); assigns the value, or returns the Error from the
+// function.
 #define MUSTER_TRY_NAME_(a, b) a##b
 #define MUSTER_TRY_NAME(a, b) MUSTER_TRY_NAME_(a, b)
 #define MUSTER_TRY_(result, declaration, expression)                                      \
@@ -65,7 +67,7 @@ Error because(Error error, std::string what);
 #define MUSTER_TRY(declaration, expression) \
   MUSTER_TRY_(MUSTER_TRY_NAME(try_result_, __LINE__), declaration, expression)
 // NOLINTEND(bugprone-macro-parentheses)
-// The same where the value is void or not wanted.
+// Like MUSTER_TRY, for results that are void or not needed.
 #define MUSTER_CHECK(expression)                                                      \
   do {                                                                                \
     if (auto check_result_ = (expression); !check_result_)                            \

@@ -1,5 +1,5 @@
-// All exit codes of muster's own, in one table. docs/exit-codes.md explains them to users. From 124
-// on they are those of timeout(1), env(1) and shells.
+// All exit codes of muster itself, in one table. docs/exit-codes.md explains them to users. The
+// codes from 124 on are those of timeout(1), env(1) and shells.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct ExitCode {
   std::string_view meaning;
 };
 
-// In the words of the man pages.
+// The codes and their meanings, as the man pages print them.
 inline constexpr std::array kExitCodes = {
     ExitCode{"0", "Success."},
     ExitCode{"2", "Usage error: a wrong flag, file or host list."},
@@ -43,7 +43,7 @@ inline constexpr std::array kExitCodes = {
              "ended it."},
 };
 
-// For a failed exec, from its errno.
+// The exit code for a failed exec with this errno.
 [[nodiscard]] constexpr int exit_code_of_exec(int error_number) {
   return error_number == ENOENT ? kExitNotFound : kExitCannotRun;
 }

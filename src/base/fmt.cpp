@@ -1,5 +1,5 @@
-// Debian has fmt as a shared library or as headers only. Its code is compiled here once, for a
-// static binary, instead of again in every file that formats.
+// Debian offers {fmt} as a shared library or header-only. muster is linked statically, so it uses
+// the headers and compiles {fmt}'s code here once, not again in every file that formats.
 #include <fmt/format-inl.h>
 
 template char fmt::detail::decimal_point_impl<char>(fmt::detail::locale_ref);

@@ -2,7 +2,7 @@
 
 namespace muster {
 
-// Base of classes that are used through a pointer. Their objects are neither copied nor moved.
+// Base of classes that are used through a pointer. Their objects cannot be copied or moved.
 class Interface {
  public:
   Interface() = default;

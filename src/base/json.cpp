@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-// Of valid JSON the exact depth; of any other text no less than its valid beginning has.
+// The nesting depth of valid JSON. For other text, at least the depth of its valid beginning.
 int json_depth(std::string_view text) {
   int depth = 0;
   int most = 0;

@@ -1,13 +1,13 @@
-// JSON of plain structs: one description of a struct's fields serves the writer and the reader. For
-// a struct S its namespace has
+// JSON of plain structs. The writer and the reader use the same description of a struct's fields.
+// For a struct S, its namespace defines
 //
 //   template <class V> void fields(V& v, S& s) { v("name", s.name), v("size", s.size); }
 //
-// and for an enum E `texts_of(E)`, all its values with their texts. `v.maybe` is for a field that
-// is absent when it is empty, `v.lines` for a text of several lines. The reader does not trust its
-// input: every other field must be present (unless the limits say that it may be missing), with the
-// right type and within the limits, and a text becomes printable (see Texts). Unknown fields are
-// ignored.
+// and for an enum E `texts_of(E)`, which returns all values with their texts. `v.maybe` describes a
+// field that is absent when it is empty, `v.lines` a string of several lines. The reader does not
+// trust its input: every other field must be present (unless the limits allow it to be missing),
+// with the right type and within the limits. Strings become printable (see Texts). Unknown fields
+// are ignored.
 #pragma once
 
 #include <cmath>
@@ -82,7 +82,7 @@ class FieldWriter {
   Json json_ = Json::object();
 };
 
-// Keeps the first thing that is wrong and reads nothing more after it.
+// Remembers the first mistake and reads nothing after it.
 class FieldReader {
  public:
   using Json = nlohmann::json;
@@ -111,7 +111,7 @@ class FieldReader {
     several_lines_ = false;
   }
 
-  // What is wrong and where: "interfaces.mtu is not a whole number"; empty: nothing.
+  // The first mistake, such as "interfaces.mtu is not a whole number"; empty if there is none.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
  private:
@@ -207,7 +207,7 @@ class FieldReader {
   std::string wrong_;
 };
 
-// One line.
+// Returns one line.
 template <class T>
 [[nodiscard]] std::string json_of_fields(const T& value) {
   return json_text(FieldWriter::json_of(const_cast<T&>(value)));  // the writer changes nothing
@@ -218,7 +218,7 @@ template <class T>
   return sorted_json_text(FieldWriter::json_of(const_cast<T&>(value)), indent);
 }
 
-// The Error says only what is wrong, for the caller's sentence.
+// Fails with only what is wrong, for the caller's own sentence.
 template <class T>
 [[nodiscard]] Result<T> read_fields(const std::string& text, const JsonLimits& limits = {}) {
   MUSTER_TRY(const auto json, parse_json(text, limits));
@@ -229,7 +229,7 @@ template <class T>
   return value;
 }
 
-// `refusal` begins the message: "these are not facts of a host".
+// `refusal` begins the error message, e.g. "these are not facts of a host".
 template <class T>
 [[nodiscard]] Result<T> parse_fields(const std::string& text, const std::string& refusal,
                                      const JsonLimits& limits = {}) {

@@ -7,9 +7,9 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kLongestLabel = 4096;  // names of hosts are folded
+constexpr std::size_t kLongestLabel = 4096;  // enough, because lists of hosts are folded
 
-// Where the bracket closes that the line begins with; the names in it may have brackets too.
+// Where the bracket at the start of `line` is closed. Folded host names contain brackets too.
 std::size_t closing_bracket(std::string_view line) {
   int depth = 0;
   for (std::size_t at = 0; at < std::min(line.size(), kLongestLabel); ++at) {

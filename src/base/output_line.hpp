@@ -1,5 +1,5 @@
-// A line of a job's output, as muster shows and stores it: who printed it, and what is left of it
-// on a terminal. Pure.
+// The parts of a line of a job's output: the label that names its ranks, and the text that a
+// terminal shows. Pure.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,20 @@
 
 namespace muster {
 
-// "0-31", "0,3,5-7"; the ranks are in order.
+// Returns "0-31" or "0,3,5-7". `ranks` must be sorted.
 [[nodiscard]] std::string ranks_text(const std::vector<int>& ranks);
 
-// "[n1:3] text", "[n[1-4]:0-31] text".
+// The parts of "[n1:3] text" or "[n[1-4]:0-31] text".
 struct LabelledText {
   std::string_view hosts;  // "n1"
-  std::string_view ranks;  // "3"; whether these are numbers is for the caller to decide
+  std::string_view ranks;  // "3"; the caller must check that it holds numbers
   std::string_view text;
 };
-// Nothing: the line does not begin with such a label.
+// Returns nothing if the line does not begin with such a label.
 [[nodiscard]] std::optional<LabelledText> take_label(std::string_view line);
 
-// What a terminal shows of a line in the end: a progress bar overwrites itself. Without the line's
-// end.
+// What a terminal finally shows of a line in which carriage returns overwrite text, as in a
+// progress bar. Without the newline.
 [[nodiscard]] std::string_view last_drawn(std::string_view line);
 
 }  // namespace muster

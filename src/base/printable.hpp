@@ -1,5 +1,5 @@
-// Text from a host or a hostile file, made fit for a terminal: nobody's prompt, banner or file can
-// move the cursor, change colours or rewrite what stands above.
+// Makes text from a host or an untrusted file safe for a terminal, so that no prompt, banner or
+// file can move the cursor, change colours or overwrite earlier output.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace muster {
 
-// '?' for every control character, for those that turn the direction of text, and for every byte
-// that is not UTF-8.
+// Replaces by '?' every control character, every character that changes the direction of text, and
+// every byte that is not UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// The same for text of several lines: '\n' stays, and "\r\n" becomes '\n'.
+// Like printable, for text of several lines: keeps '\n', and turns "\r\n" into '\n'.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Sizes in bytes as people read them, one function for each kind of size.
+// Sizes in bytes for people, with one function for each kind of size.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,16 @@
 
 namespace muster {
 
-// Of messages, whose sizes are powers of two: "8 B", "1 KiB", "1.5 MiB"; four digits at most.
+// For messages, whose sizes are powers of two: "8 B", "1 KiB", "1.5 MiB". At most four digits.
 [[nodiscard]] std::string size_text(std::int64_t bytes);
 
-// The same for the axis of a chart: "8", "1K", "1.5M".
+// Like size_text, in a short form for the axis of a chart: "8", "1K", "1.5M".
 [[nodiscard]] std::string short_size(std::int64_t bytes);
 
-// Of a host's memory: "512 MiB", "15.6 GiB".
+// For a host's memory: "512 MiB", "15.6 GiB".
 [[nodiscard]] std::string memory_text(std::int64_t bytes);
 
-// Of files, in powers of 1000 as rsync counts them: "999 bytes", "1.2 MB".
+// For files, in powers of 1000 as rsync prints them: "999 bytes", "1.2 MB".
 [[nodiscard]] std::string file_size_text(std::uint64_t bytes);
 
 }  // namespace muster

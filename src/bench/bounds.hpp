@@ -1,4 +1,3 @@
-// Refuses numbers that no cluster can have.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace muster::bench {
 
-// Refuses numbers that no cluster can have, so that charts and sums cannot overflow.
+// Rejects numbers that no cluster can have, so that charts and sums cannot overflow.
 class Bounds {
  public:
   void operator()(const char* name, double& value) {
@@ -46,10 +45,10 @@ class Bounds {
   [[nodiscard]] const std::string& odd() const { return odd_; }
 
  private:
-  std::string odd_;  // name of a field; empty: none
+  std::string odd_;  // name of a field that is out of bounds; empty: none
 };
 
-// As parse_fields, within the bounds.
+// Like parse_fields, and rejects numbers that are out of bounds.
 template <class T>
 [[nodiscard]] Result<T> parse_possible(const std::string& json, const std::string& refusal) {
   MUSTER_TRY(T value, parse_fields<T>(json, refusal));

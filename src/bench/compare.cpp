@@ -14,8 +14,9 @@
 namespace muster::bench {
 namespace {
 
-// Which of `theirs` each of `ours` is compared with; -1: none. Of several that are alike, first
-// those that `nearly` takes, so that a run with RDMA meets one with RDMA.
+// For each item of `ours`, the index in `theirs` of the item to compare it with, or -1. The keys
+// that `alike` returns must be equal. Of several such items, one with an equal `nearly` value is
+// taken first, so that a run with RDMA is compared with a run with RDMA.
 template <class T, class Alike, class Nearly>
 std::vector<int> partners(const std::vector<T>& ours, const std::vector<T>& theirs, Alike alike,
                           Nearly nearly) {
@@ -52,7 +53,7 @@ std::vector<int> partners_of(const std::vector<Training>& a, const std::vector<T
       [](const Training& t) { return t.samples; });
 }
 
-// The same two hosts, whichever comes first.
+// Finds the same two hosts in either order.
 std::vector<int> partners_of(const std::vector<Pair>& a, const std::vector<Pair>& b) {
   return partners(
       a, b,
@@ -96,7 +97,7 @@ Change change_of(const Pair& a, const Pair& b) {
 }
 
 Change change_of(const Training& a, const Training& b) {
-  // By sample: a batch of another size is no other speed.
+  // Compare the time per sample, because a step with another batch size takes a different time.
   const double factor = a.samples > 0 && b.samples > 0
                             ? static_cast<double>(a.samples) / static_cast<double>(b.samples)
                             : 1;
@@ -174,7 +175,7 @@ std::vector<std::string> only_in(const Results& only, const Results& other) {
   add_left(all, only.trainings, other.trainings);
   std::vector<std::string> texts;
   for (const Left& left : all) {
-    constexpr std::size_t kNamed = 4;  // of more, the ends
+    constexpr std::size_t kNamed = 4;  // of longer lists, only both ends are shown
     std::string text = left.name;
     for (std::size_t i = 0; i < left.items.size() && left.items.size() <= kNamed; ++i) {
       text += (i == 0 ? ": " : ", ") + left.items[i];

@@ -1,4 +1,4 @@
-// Two runs of a bench side by side: what became faster or slower by more than the noise.
+// Compares two runs of a bench: what became faster or slower by more than the noise.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,33 @@ namespace muster::bench {
 struct Change {
   enum class Kind { kCollective, kPair, kTraining };
   Kind kind = Kind::kCollective;
-  std::string operation;   // "all-reduce"; of a pair its hosts; of a training its model
-  std::string backend;     // empty: a pair
-  int ranks = 0;           // of a pair 2
-  int hosts = 0;           // of a training
-  std::int64_t bytes = 0;  // 0: a barrier, a pair, a training
-  double a = 0;            // seconds, medians: an operation, a step; a gigabyte between a pair
+  std::string operation;   // "all-reduce"; for a pair its hosts; for a training its model
+  std::string backend;     // empty for a pair
+  int ranks = 0;           // 2 for a pair
+  int hosts = 0;           // only for a training
+  std::int64_t bytes = 0;  // 0 for a barrier, a pair or a training
+  // Medians in seconds: of an operation, of a training step, or of moving a gigabyte between a
+  // pair.
+  double a = 0;
   double b = 0;
-  double ratio = 1;      // how many times as fast b is
-  double noise = 0;      // seconds that a and b may differ by chance
-  bool differs = false;  // by more than that
+  double ratio = 1;      // how many times as fast as a b is
+  double noise = 0;      // by how many seconds a and b may differ by chance
+  bool differs = false;  // differs by more than the noise
 };
 
-// By more than which share of the faster one two medians must differ at least.
+// Two medians whose difference is below this share of the faster one count as equal.
 constexpr double kLeastChange = 0.02;
 constexpr double kPairNoise = 0.10;
 constexpr double kTrainingNoise = 0.05;
 
-// What is in both: equal operation, backend, size and ranks; equal hosts; equal model, backend,
-// hosts and ranks.
+// Compares what both results contain: measurements with equal operation, backend, size and ranks;
+// pairs of the same hosts; trainings with equal model, backend, hosts and ranks.
 [[nodiscard]] std::vector<Change> compare(const Results& a, const Results& b);
 
-// What `only` has and `other` has not, in words.
+// Describes what `only` contains and `other` does not.
 [[nodiscard]] std::vector<std::string> only_in(const Results& only, const Results& other);
 
-// Names are those of the files, say.
+// The names say which result is which, for example by the names of their files.
 [[nodiscard]] std::string compare_text(const Results& a, const Results& b,
                                        const std::string& name_a, const std::string& name_b);
 

@@ -23,7 +23,8 @@ std::string note(const std::string& text) {
   return all;
 }
 
-// Values of the hosts, each once, with how many have it.
+// The values of the hosts; each distinct value is given once, with the number of hosts that have
+// it.
 template <class Value>
 std::string of_hosts(const Results& results, Value value) {
   std::map<std::string, int> counts;
@@ -78,7 +79,8 @@ std::string conditions(const Results& a, const Results& b) {
   return note("What differs in the conditions:") + text;
 }
 
-// Changes of one curve, smallest size first, or all pairs, or the trainings of a model.
+// The changes to describe together: those of one curve (smallest size first), of all pairs, or of
+// all trainings of a model.
 struct Curves {
   std::string name;
   Change::Kind kind = Change::Kind::kCollective;
@@ -112,7 +114,7 @@ std::vector<Curves> curves_of(const std::vector<Change>& changes) {
   return all;
 }
 
-// "by 1.9 to 2.1 times", "by 4 to 8 %"; of ratios above 1.
+// "by 1.9 to 2.1 times" or "by 4 to 8 %". Takes ratios above 1.
 std::string by_how_much(double least, double most) {
   const auto range = [](const std::string& low, const std::string& high) {
     return low == high ? low : low + " to " + high;
@@ -125,7 +127,7 @@ std::string by_how_much(double least, double most) {
          " %";
 }
 
-// Of which sizes this is said: `marked` are in order and among them.
+// Names the sizes to which a statement applies. `marked` holds their indices in ascending order.
 std::string where(const Curves& curves, const std::vector<std::size_t>& marked) {
   const std::size_t count = curves.changes.size(), first = marked.front(), last = marked.back();
   const bool sizes = curves.kind == Change::Kind::kCollective;
@@ -151,7 +153,7 @@ std::string where(const Curves& curves, const std::vector<std::size_t>& marked) 
   return fmt::format(" from {} to {}", size_at(first), size_at(last));
 }
 
-// What became faster, or slower, in each of them.
+// One clause for each of `all` that became faster (or slower).
 std::vector<std::string> clauses(const std::vector<Curves>& all, bool faster) {
   std::vector<std::string> texts;
   for (const Curves& curves : all) {
@@ -194,7 +196,7 @@ std::string sentence(const std::vector<Change>& changes) {
                             changes.size(), sizes ? "sizes do" : "values do");
 }
 
-// In the unit that goes with what was measured.
+// Formats a time in the unit that suits the kind of measurement.
 std::string value_of(Change::Kind kind, double seconds) {
   if (kind == Change::Kind::kPair) return seconds > 0 ? gbit(1e9 / seconds) : "-";
   if (kind == Change::Kind::kTraining) return three_digits(seconds * 1e3);
@@ -220,7 +222,7 @@ std::string row(const Change& change) {
 std::string table_of(const Curves& curves) {
   const bool pairs = curves.kind == Change::Kind::kPair;
   const bool trainings = curves.kind == Change::Kind::kTraining;
-  // Thousands of pairs that are as they were tell nothing.
+  // With more pairs than this, those that have not changed are left out.
   constexpr std::size_t kAllPairs = 40;
   const bool some = pairs && curves.changes.size() > kAllPairs;
   const char* of = pairs       ? "the slower of the two directions"

@@ -25,18 +25,19 @@ constexpr double kNameLetter = 7.4;
 struct Rgb {
   double red, green, blue;
 };
-// Dark violet over blue and green to yellow: brightness grows all the way, for every eye.
+// From dark violet over blue and green to yellow. Brightness rises all the way, so the scale also
+// works for colour-blind readers.
 constexpr std::array<Rgb, 6> kAnchors = {
     {{68, 1, 84}, {65, 68, 135}, {42, 120, 142}, {34, 168, 132}, {122, 209, 81}, {253, 231, 37}}};
 
-// Without the domain that all of them have, in the room that there is.
+// Drops the domain if all hosts have the same, and shortens names to the available room.
 std::vector<std::string> shown_names(const std::vector<std::string>& hosts) {
   const std::string domain =
       hosts[0].find('.') == std::string::npos ? "" : hosts[0].substr(hosts[0].find('.'));
   const bool shared = std::all_of(hosts.begin(), hosts.end(), [&domain](const std::string& host) {
     return host.find('.') != std::string::npos && host.substr(host.find('.')) == domain;
   });
-  // An address is no name with a domain.
+  // What follows the first dot of an IP address is not a domain.
   const bool drop =
       shared && hosts.size() > 1 && domain.find_first_not_of(".0123456789") < domain.size();
   std::vector<std::string> names;
@@ -51,9 +52,9 @@ struct Grid {
   const PairMatrix& matrix;
   std::vector<std::string> names;
   int count;
-  double left, top, width, height;  // of all cells begin; of one cell
-  double highest;                   // bytes a second
-  double unit;                      // likewise
+  double left, top, width, height;  // position of the whole grid; size of one cell
+  double highest;                   // highest speed in bytes per second
+  double unit;                      // bytes per second that one unit stands for
   const char* unit_name;
 
   [[nodiscard]] double x(int column) const { return left + width * column; }
@@ -88,7 +89,8 @@ int shade_of(const Grid& grid, double speed) {
   return static_cast<int>(std::lround(std::clamp(speed / grid.highest, 0.0, 1.0) * kShades));
 }
 
-// One path a shade: a hundred hosts have ten thousand cells. Neighbours of one shade are one box.
+// Draws one path per shade, because a hundred hosts have ten thousand cells. On large grids,
+// neighbouring cells of the same shade become one box.
 std::string cells_of(const Grid& grid) {
   std::map<int, std::string> paths;
   const auto& speeds = grid.matrix.speeds;  // row by row
@@ -137,7 +139,8 @@ std::string values_of(const Grid& grid) {
 std::string names_of(const Grid& grid, const std::vector<bool>& suspect) {
   const auto shown = [&](int i, double apart, double cell) {
     const int each = std::max(1, static_cast<int>(std::ceil(apart / cell)));
-    if (suspect[i]) return true;  // and those beside it make room
+    // Suspects' names are always shown, and their neighbours' left out below.
+    if (suspect[i]) return true;
     const int from = std::max(0, i - each + 1), to = std::min(grid.count, i + each);
     return i % each == 0 &&
            std::find(suspect.begin() + from, suspect.begin() + to, true) == suspect.begin() + to;
@@ -150,7 +153,7 @@ std::string names_of(const Grid& grid, const std::vector<bool>& suspect) {
       svg += fmt::format("<text{} x=\"{:.5g}\" y=\"{:.5g}\" text-anchor=\"end\">{}</text>\n", look,
                          grid.left - 8, grid.y(i) + grid.height / 2 + 4.5, name);
     }
-    if (!shown(i, 22, grid.width)) continue;  // aslant
+    if (!shown(i, 22, grid.width)) continue;  // names of columns are drawn at an angle
     const double x = grid.x(i) + grid.width / 2 + 4, y = grid.top - 8;
     svg += fmt::format(
         "<text{0} x=\"{1:.5g}\" y=\"{2:.5g}\" transform=\"rotate(-45 {1:.5g} {2:.5g})\">"
@@ -160,7 +163,7 @@ std::string names_of(const Grid& grid, const std::vector<bool>& suspect) {
   return svg;
 }
 
-// Around cells, not over them.
+// Draws a box around the cells without covering them.
 std::string box(const Grid& grid, int column, int row, int columns, int rows, bool sure) {
   const double line = std::clamp(grid.height * 0.3, 1.0, 3.0), out = line / 2 - 0.5;
   return fmt::format(

@@ -15,16 +15,16 @@ namespace muster::bench {
 namespace {
 
 constexpr double kBitsPerMbit = 1e6;
-constexpr std::int64_t kLarge = 1 << 20;  // from here on bandwidth counts, not latency
+constexpr std::int64_t kLarge = 1 << 20;  // from this size on, bandwidth matters more than latency
 
-// Of TCP's payload in what an Ethernet link carries: 40 bytes of TCP/IP with 12 of time stamps in
-// each packet, and 38 of Ethernet's around it.
+// The share of TCP payload in what an Ethernet link carries. Each packet has 52 bytes of TCP/IP
+// headers with time stamps, and 38 bytes of Ethernet framing around it.
 double tcp_share(int mtu) {
   if (mtu < 576) return 0.9;
   return (mtu - 52.0) / (mtu + 38.0);
 }
 
-// "mlx5_0, 100 Gb/sec (4X EDR)" -> bits a second.
+// Turns "mlx5_0, 100 Gb/sec (4X EDR)" into bits per second.
 double rdma_rate(const std::string& text) {
   const std::size_t comma = text.find(", ");
   if (comma == std::string::npos) return 0;
@@ -36,7 +36,8 @@ bool over_rdma(const Results& results) {
                      [](const Measurement& one) { return one.rdma; });
 }
 
-// The best of each backend among large sizes, of so many ranks: fewer may all be on one host.
+// The fastest measurement of each backend among the large sizes. Only those with `ranks` ranks
+// count, because fewer ranks may all be on one host.
 std::map<std::string, const Measurement*> best_by_backend(const Results& results,
                                                           const std::string& operation, int ranks) {
   std::map<std::string, const Measurement*> best;
@@ -58,7 +59,8 @@ std::vector<std::string> operations_in(const Results& results) {
   return names;
 }
 
-// Ranks at the largest count that was measured; with --table there are several.
+// The largest number of ranks that took part. With --table there are measurements with several
+// numbers.
 int most_ranks(const Results& results, const std::string& operation) {
   int most = 0;
   for (const Measurement& one : results.measurements) {
@@ -113,13 +115,14 @@ Judgement judge_operation(const Results& results, const std::string& operation,
   return verdict;
 }
 
-// Where RDMA exists and the bytes went through TCP instead; the counters are the witnesses.
+// Finds backends that used TCP although RDMA was available, according to the counters of the
+// network devices.
 std::vector<Judgement> judge_traffic(const Results& results) {
   std::map<std::string, std::string> rdma_of;
   for (const HostFacts& host : results.hosts) {
     if (!host.rdma.empty()) rdma_of[host.name] = host.rdma;
   }
-  std::map<std::string, std::vector<std::string>> evidence;  // by backend
+  std::map<std::string, std::vector<std::string>> evidence;  // what was seen, by backend
   std::map<std::string, double> bytes;
   for (const Traffic& traffic : results.traffic) {
     if (!rdma_of.contains(traffic.host)) continue;
@@ -174,7 +177,8 @@ Judgement judge_correctness(const Results& results) {
   return verdict;
 }
 
-// Of two hosts: with nothing to compare with, neither is a suspect, but loss needs no comparison.
+// With only two hosts there is nothing to compare with, so no host or link is a suspect. Loss needs
+// no comparison: returns the pair if its link loses frames.
 const Pair* only_link_with_loss(const Results& results) {
   if (results.hosts.size() != 2) return nullptr;
   const auto found = std::find_if(results.pairs.begin(), results.pairs.end(),
@@ -244,7 +248,7 @@ LinkExpectation expected_link(const Results& results, double given) {
   LinkExpectation slowest;
   for (const HostFacts& host : results.hosts) {
     double bits = rdma ? rdma_rate(host.rdma) : 0;
-    constexpr double kRdmaShare = 0.95;  // of the rate, as payload
+    constexpr double kRdmaShare = 0.95;  // the share of the rate that remains for payload
     std::string why = fmt::format("{}'s {}, of which RDMA can use {:.0f} %", host.name, host.rdma,
                                   100 * kRdmaShare);
     double share = kRdmaShare;
@@ -271,7 +275,8 @@ LinkExpectation expected_link(const Results& results, double given) {
 double expected_busbw(const std::string& operation, int ranks, int hosts,
                       double link_bytes_per_second) {
   if (operation != "all-to-all" || hosts < 2 || ranks <= hosts) return link_bytes_per_second;
-  // Each of a host's r ranks sends (n-r)/n of its buffer away, and busbw counts (n-1)/n of it.
+  // A host has r of the n ranks, and each sends (n-r)/n of its buffer to other hosts. busbw counts
+  // (n-1)/n of the buffer.
   const double on_host = static_cast<double>(ranks) / hosts;
   return link_bytes_per_second * (ranks - 1) / (on_host * (ranks - on_host));
 }

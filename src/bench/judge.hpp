@@ -1,5 +1,5 @@
-// Whether the network gives what it should: an expected value out of the hosts' facts beside the
-// measured one, and the reason in words. Pure.
+// Decides whether the network is as fast as it should be. Derives an expected value from the hosts'
+// facts, compares it with the measured one, and explains the result. Pure.
 #pragma once
 
 #include <vector>
@@ -8,23 +8,26 @@
 
 namespace muster::bench {
 
-// From this share of the expected value on, a measured one is good.
+// A measured value of at least this share of the expected one is good.
 constexpr double kGoodShare = 0.8;
 
-// What a link of these hosts can carry, bytes a second of payload.
+// What a link of these hosts can carry, in payload bytes per second.
 struct LinkExpectation {
-  double bytes_per_second = 0;  // 0: nobody knows
-  std::string why = {};         // "n3's eth0 says 1 Gbit/s, TCP at MTU 1500 leaves 94 % of it"
+  double bytes_per_second = 0;  // 0: unknown
+  // A text such as "n3's eth0 reports 1 Gbit/s, of which TCP with MTU 1500 can use 94 %".
+  std::string why = {};
 };
-// The slowest host's link. `given` (bytes a second, 0: nothing) wins over what the hosts say.
+// The speed of the slowest host's link. If `given` (bytes per second) is not 0, it replaces what
+// the hosts report.
 [[nodiscard]] LinkExpectation expected_link(const Results& results, double given);
 
-// The bus bandwidth that a link of that rate allows: with several ranks on a host, an all-to-all
-// sends more through the host's link than the other operations do.
+// The bus bandwidth that a link with this rate allows. With several ranks per host, an all-to-all
+// sends more through the host's link than other operations do.
 [[nodiscard]] double expected_busbw(const std::string& operation, int ranks, int hosts,
                                     double link_bytes_per_second);
 
-// All verdicts on what was measured; loud where there is RDMA and the bytes went over TCP.
+// All verdicts on what was measured. One of them is a prominent warning if the hosts have RDMA and
+// the bytes went over TCP.
 [[nodiscard]] std::vector<Judgement> judge(const Results& results, double given);
 
 }  // namespace muster::bench

@@ -32,7 +32,8 @@ void fields(V& v, Activity& p) {
   v("what", p.what), v("done", p.done), v("of", p.of), v("left_s", p.left_s);
 }
 
-// The program knows ranks, not what muster calls their hosts.
+// What muster-bench prints about traffic. It knows ranks; `take` replaces them by the names of
+// hosts.
 struct TrafficLine {
   int rank = 0;
   std::string backend;

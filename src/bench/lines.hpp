@@ -1,4 +1,4 @@
-// What muster-bench says on its ranks, line by line, into Results.
+// Reads into Results, line by line, what muster-bench prints on its ranks.
 #pragma once
 
 #include <cstddef>
@@ -10,28 +10,28 @@
 
 namespace muster::bench {
 
-// What is measured now, for one line that changes.
+// What is being measured now. It is shown in one line that is updated in place.
 struct Activity {
   std::string what;
   int done = 0;
   int of = 0;
-  double left_s = -1;  // -1: nobody knows
+  double left_s = -1;  // -1: unknown
 };
 
 class Lines {
  public:
-  // `host_of_rank`: the names that muster calls them by. `results` outlives this.
-  // `most_bytes`: of all lines together, so that a rank cannot fill our memory.
+  // `host_of_rank`: muster's names of the hosts, by rank. `results` must outlive this object.
+  // `most_bytes` limits all lines together, so that a rank cannot fill the memory of this process.
   Lines(Results& results, std::vector<std::string> host_of_rank,
         std::size_t most_bytes = std::size_t{256} << 20)
       : results_(results), host_of_rank_(std::move(host_of_rank)), bytes_left_(most_bytes) {}
 
-  // Whether it was a line of muster-bench's, taken in or wrong. All others are for people.
+  // Whether this was a line of muster-bench, valid or not. All other lines are for people.
   bool take(std::string_view line);
 
   [[nodiscard]] const Activity& progress() const { return progress_; }
-  [[nodiscard]] bool ended() const { return ended_; }  // all was measured
-  // The first line that could not be understood, and why; empty: none.
+  [[nodiscard]] bool ended() const { return ended_; }  // whether all was measured
+  // Why the first invalid line could not be understood; empty if all lines were valid.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
  private:
@@ -41,7 +41,7 @@ class Lines {
   Results& results_;
   std::vector<std::string> host_of_rank_;
   Activity progress_;
-  std::size_t bytes_left_;  // of the lines to come
+  std::size_t bytes_left_;  // how many bytes further lines may have
   bool ended_ = false;
   std::string wrong_;
 };

@@ -10,9 +10,9 @@
 namespace muster::bench {
 namespace {
 
-// How often the whole of the bytes leaves each host: a ring sends (n-1)/n of them a pass.
+// How many times all bytes leave each host. A ring sends (n-1)/n of them in each pass.
 constexpr double kAllReducePasses = 2;  // reduce-scatter and all-gather
-constexpr double kShardedPasses = 3;    // all-gather forward and backward, reduce-scatter
+constexpr double kShardedPasses = 3;    // all-gather in forward and in backward, reduce-scatter
 
 std::string link(double bits) {
   return speed(bits / 8);

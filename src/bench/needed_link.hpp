@@ -1,4 +1,5 @@
-// Which link hides a training's communication behind its computation: reckoned, not measured.
+// Computes which link would hide a training's communication behind its computation. Nothing is
+// measured.
 #pragma once
 
 #include <string>
@@ -8,19 +9,22 @@
 
 namespace muster::bench {
 
-// Bits a second that a host's link must carry. 0: nothing needs to be carried, or nobody knows.
+// Bits per second that a host's link must carry. 0: nothing has to be carried, or it is unknown.
 struct NeededLink {
-  double replicated = 0;       // on `hosts` hosts: all-reduce of the gradients behind the backward
-  double replicated_many = 0;  // the limit on many hosts
-  double sharded = 0;          // ZeRO-3, FSDP: parameters gathered twice, gradients scattered
+  // On `hosts` hosts: the all-reduce of the gradients must be hidden behind the backward pass.
+  double replicated = 0;
+  double replicated_many = 0;  // like `replicated`, in the limit of many hosts
+  // With ZeRO-3 or FSDP: parameters are gathered twice and gradients scattered once.
+  double sharded = 0;
   double sharded_many = 0;
   std::string sentence = {};
 };
 
 [[nodiscard]] NeededLink needed_link(const Training& training, int hosts);
 
-// The sentence of each model, from its training on the fewest hosts, for the most hosts that it was
-// measured on. Its computation is the same over every backend.
+// One sentence per model. It uses the model's training on the fewest hosts, because the computation
+// is the same over every backend, and names the link that the largest measured number of hosts
+// would need.
 [[nodiscard]] std::vector<std::string> needed_links(const Results& results);
 
 }  // namespace muster::bench

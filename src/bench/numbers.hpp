@@ -1,27 +1,28 @@
-// Numbers of a bench as people read them. Bandwidths come in bytes a second, times in seconds.
+// Formats a bench's numbers for people. Bandwidths are in bytes per second, times in seconds.
 #pragma once
 
 #include <string>
 
 namespace muster::bench {
 
-// Three significant digits and no exponent: "412", "9.41", "0.0941"; five decimals at most. For
-// what is so large that no cluster has it, an exponent after all, so that columns stay columns.
+// Three significant digits, at most five decimals and no exponent: "412", "9.41", "0.0941". Only
+// numbers that are too large for any cluster get an exponent, so that the columns stay aligned.
 [[nodiscard]] std::string three_digits(double value);
 
-// For the cells of a matrix: "9.41", "94.1", "941"; four characters below a thousand.
+// For the cells of a matrix: "9.41", "94.1", "941". At most four characters for values below 1000.
 [[nodiscard]] std::string short_number(double value);
 
-[[nodiscard]] std::string gbit(double bytes_a_second);   // the number alone
+[[nodiscard]] std::string gbit(double bytes_a_second);   // without the unit
 [[nodiscard]] std::string speed(double bytes_a_second);  // "9.41 Gbit/s", "94.1 Mbit/s"
 
-[[nodiscard]] std::string microseconds(double seconds);  // the number alone: "7.25", "1204"
+[[nodiscard]] std::string microseconds(double seconds);  // without the unit: "7.25", "1204"
 [[nodiscard]] std::string duration(double seconds,
                                    const char* micro = "us");  // "7.25 us", "1.2 ms"
-constexpr const char* kMicro = "\u00b5s";                      // on a page, where it can be had
+// For pages, which can show the character.
+constexpr const char* kMicro = "\u00b5s";
 
-[[nodiscard]] std::string decimal_size(double bytes);  // of what a link carries: "102 MB"
+[[nodiscard]] std::string decimal_size(double bytes);  // in powers of 1000: "102 MB"
 
-[[nodiscard]] std::string percent(double share);  // of 0.123: "12 %"; of less than a tenth: "1.2 %"
+[[nodiscard]] std::string percent(double share);  // for 0.123 "12 %"; for 0.012 "1.2 %"
 
 }  // namespace muster::bench

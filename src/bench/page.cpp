@@ -139,7 +139,7 @@ std::string conditions_html(const Results& results) {
 
 std::string group_html(const Results& results, const std::vector<Series>& group, bool one_of_many) {
   const Judgement* verdict = expectation(results, group[0].operation);
-  // What was expected is said of all ranks together.
+  // The expectation holds for all ranks together, so it is drawn only where all took part.
   const bool whole = group[0].ranks == results.ranks;
   const std::string bandwidth =
       bandwidth_svg(group, verdict != nullptr && whole ? verdict->expected : 0);
@@ -308,7 +308,7 @@ std::string numbers_html(const Results& results) {
     }
     html += table_html(table);
   }
-  // All pairs of many hosts fill a book; the picture and the suspects say what matters.
+  // With more pairs than this, the page shows only the picture and the suspects.
   constexpr std::size_t kPairRows = 600;
   if (!results.pairs.empty() && results.pairs.size() <= kPairRows) {
     PageTable table{.caption = "Pairs of hosts",
@@ -396,7 +396,8 @@ that of iterations one behind the other, which may overlap. 1 Gbit/s is 125,000,
 
 std::string page_html(const Results& results) {
   const std::string title = "muster bench: " + results.kind;
-  // Should a text ever get through unescaped, the browser still loads and runs nothing.
+  // The content security policy keeps the browser from loading or running anything, even if a text
+  // were not escaped.
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "

@@ -1,4 +1,4 @@
-// Results as one HTML page that needs nothing else: no script, no network, no other file.
+// Results as one self-contained HTML page: no script, no network, no other file.
 #pragma once
 
 #include <string>

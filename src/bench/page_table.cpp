@@ -21,7 +21,7 @@ std::string header_cells(const PageTable& table) {
 
 }  // namespace
 
-// A region that the keyboard reaches: it may have to be scrolled.
+// Wraps the table in a region that can get the keyboard's focus, so that it can be scrolled.
 std::string table_html(const PageTable& table) {
   std::string html = fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table>\n"

@@ -1,4 +1,4 @@
-// Tables of the page. Cells are text; they are escaped here.
+// Tables of the HTML page. Callers pass plain text, which is escaped here.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ struct PageTable {
   struct Column {
     std::string name;
     std::string unit = {};
-    bool number = true;  // else words, on the left
+    bool number = true;  // false: words, aligned on the left
     bool wraps = false;
   };
   std::vector<Column> columns = {};

@@ -20,13 +20,13 @@ using report::ChartPoint;
 using report::Curve;
 using report::linear_axis;
 
-constexpr int kGrey = 5;  // of the colours, for what is no measurement
+constexpr int kGrey = 5;  // index of the colour for values that were not measured
 
 double log_size(const Measurement& m) {
   return std::log2(static_cast<double>(m.bytes));
 }
 
-// Both ends, and between them 32, 1K, 32K, 1M, ...
+// Ticks at both ends, and between them at 32, 1K, 32K, 1M, ...
 Axis size_axis(const std::vector<Series>& group) {
   double low = 62, high = 0;
   for (const Series& series : group) {
@@ -38,7 +38,7 @@ Axis size_axis(const std::vector<Series>& group) {
   }
   Axis axis{.name = "bytes", .low = low, .high = high};
   const int each = high - low <= 10 ? 1 : high - low <= 40 ? 5 : 10;
-  const double apart = (high - low) / 14;  // closer labels touch
+  const double apart = (high - low) / 14;  // labels that are closer than this overlap
   const auto add = [&axis](double at) {
     axis.ticks.push_back({.at = at, .text = short_size(std::llround(std::exp2(at)))});
   };
@@ -59,7 +59,7 @@ Unit bandwidth_unit(double highest) {
   return highest * 8 >= 1e9 ? Unit{8 / 1e9, "Gbit/s"} : Unit{8 / 1e6, "Mbit/s"};
 }
 
-// Bandwidth at another time than the mean.
+// The bandwidth that corresponds to this time. The stored one is that of the mean.
 double busbw_at(const Measurement& m, double seconds) {
   return seconds > 0 ? m.busbw * m.mean_s / seconds : m.busbw;
 }
@@ -99,7 +99,8 @@ std::string tick_duration(double seconds) {
   return fmt::format("{:.3g} s", seconds);
 }
 
-// Whole powers of ten around all curves; between them 2 and 5 where there are few.
+// Goes from one power of ten to another, around all curves. If there are few powers, there are
+// ticks at their double and fivefold too.
 Axis time_axis(const std::vector<Curve>& curves) {
   double low = 9, high = -12;
   for (const Curve& curve : curves) {
@@ -122,7 +123,8 @@ Axis time_axis(const std::vector<Curve>& curves) {
   return axis;
 }
 
-// A backend has its colour in every picture, unless another curve of this one has it already.
+// Each backend has the same colour in every picture, unless another curve of this picture already
+// has it.
 int colour_for(const std::string& backend, const std::vector<Curve>& curves) {
   constexpr std::array<std::string_view, kGrey - 1> kKnown = {"bare", "mpi", "gloo", "nccl"};
   const auto known = std::find(kKnown.begin(), kKnown.end(), backend);

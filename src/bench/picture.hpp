@@ -1,4 +1,5 @@
-// What a bench measured as inline SVG, to stand in a page with picture_style(). All texts escaped.
+// Measurements of a bench as inline SVG. The page must contain picture_style(). All texts are
+// escaped.
 #pragma once
 
 #include <string>
@@ -9,18 +10,18 @@
 
 namespace muster::bench {
 
-// Of one operation and number of ranks. `expected` in bytes a second; 0: nothing is. Empty where
-// no series has a bandwidth.
+// A chart of one operation and number of ranks. `expected` is in bytes per second; 0: unknown.
+// Returns an empty text if no series has a bandwidth.
 [[nodiscard]] std::string bandwidth_svg(const std::vector<Series>& group, double expected);
 [[nodiscard]] std::string latency_svg(const std::vector<Series>& group);
 
-// Rows send, columns receive; suspects outlined.
+// Rows are senders and columns receivers. Suspects are outlined.
 [[nodiscard]] std::string heat_map_svg(const Results& results);
 
-// Samples a second over hosts, one curve a backend.
+// Samples per second by number of hosts, with one curve per backend.
 [[nodiscard]] std::string scaling_svg(const std::string& model, const std::vector<Scaled>& all);
 
-// "#rrggbb" for 0 (dark) to 1 (bright).
+// Returns "#rrggbb" for a share from 0 (dark) to 1 (bright).
 [[nodiscard]] std::string heat_colour(double share);
 
 }  // namespace muster::bench

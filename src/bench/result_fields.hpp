@@ -1,4 +1,4 @@
-// The fields of Results in JSON, for its file and for the lines of muster-bench.
+// The JSON fields of Results, for its file and for the lines of muster-bench.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@ constexpr const char* kResults = "these are not results of a bench";
 
 }  // namespace
 
-// Comes first in the file: whoever reads it knows what to expect of the rest.
+// The schema's number comes first in the file, so that a reader knows what to expect of the rest.
 struct Schema {
   int schema = kSchema;
 };

@@ -6,7 +6,8 @@
 
 namespace muster::bench {
 
-// As chess players meet: one stays in its place, the others move round a table.
+// The circle method of chess tournaments: one host keeps its seat, and the others move on by one
+// seat after each round.
 std::vector<Round> all_pairs(int hosts, int most) {
   const int seats = hosts + hosts % 2;
   const int count = seats - 1;
@@ -38,7 +39,7 @@ std::string to_words(const std::vector<Round>& rounds) {
 }
 
 std::vector<Round> pairs_that_fit(int hosts, int most) {
-  constexpr std::size_t kLongestWord = 120'000;  // Linux takes 128 KiB
+  constexpr std::size_t kLongestWord = 120'000;  // Linux allows 128 KiB per argument
   std::vector<Round> rounds = all_pairs(hosts, most);
   while (to_words(rounds).size() > kLongestWord) {
     rounds = all_pairs(hosts, static_cast<int>(rounds.size() * 3 / 4));

@@ -35,7 +35,8 @@ std::vector<Direction> directions_of(std::span<const Pair> pairs, bool again) {
   return directions;
 }
 
-// By the two ends. To search the list of a state for each link would take too long on many hosts.
+// The sender and the receiver of a link. Rates are indexed by them, because searching a list for
+// each link would take too long on many hosts.
 using Ends = std::pair<std::string_view, std::string_view>;
 using RatesByLink = std::map<Ends, const SavedRate*>;
 
@@ -85,12 +86,13 @@ std::string hostname_of(const std::string& host, const Hostnames& hostnames) {
   return found == hostnames.end() ? "" : found->second;
 }
 
-// A rate that an older muster saved does not say to which machine it was measured.
+// Whether the rate was measured to the machine that has this hostname now. Rates that an older
+// muster saved do not contain the hostname.
 bool is_to_machine(const SavedRate& rate, const std::string& hostname) {
   return hostname.empty() || rate.to_hostname == hostname;
 }
 
-// What the second look says of a link that was slow in the first one.
+// What the second look found about a link that was slow in the first one.
 enum class Again { kNone, kSlow, kNotSlow };
 
 Again seen_again(const SlowedLink& link, std::span<const Direction> again) {

@@ -1,5 +1,5 @@
-// Compares links with the rates that `muster bench pairs --save` saved. If all links became equally
-// slow, comparing them with each other shows nothing. Pure.
+// Compares links with the rates that `muster bench pairs --save` saved. This finds what comparing
+// the links with each other cannot: that all of them became slower. Pure.
 #pragma once
 
 #include <map>
@@ -15,46 +15,49 @@
 
 namespace muster::bench {
 
-// One direction of a link that is slow (kSlowShare) compared with its saved rate.
+// One direction of a link that is now below kSlowShare of its saved rate.
 struct SlowedLink {
   std::string from;
   std::string to;
-  double now = 0;  // bytes a second
+  double now = 0;  // rate in bytes per second
   double then = 0;
-  double saved_s = 0;  // Unix time
+  double saved_s = 0;  // Unix time at which `then` was saved
 };
 
-// The slowest first, compared with what they reached. `how` is that of facts::SavedRate.
+// The slowed links. The first one lost the largest share of its rate. `how` must equal
+// facts::SavedRate::how.
 [[nodiscard]] std::vector<SlowedLink> find_slowed(std::span<const Pair> pairs,
                                                   std::span<const facts::SavedState> saved,
                                                   std::string_view how);
 
-// The links to measure once more, each alone.
+// The links to measure a second time, each alone.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> to_measure_again(
     std::span<const SlowedLink> slowed);
 
-// After the second look, which `pairs` holds too. Nothing: none of these links has a saved rate.
+// The verdict after the second look; `pairs` must hold both looks. Nothing if none of these links
+// has a saved rate.
 [[nodiscard]] std::optional<Judgement> judge_slowed(std::span<const Pair> pairs,
                                                     std::span<const facts::SavedState> saved,
                                                     std::string_view how);
 
-// What each host calls itself. A missing or empty hostname is not known.
+// The hostname that each host reports. A missing or empty one is unknown.
 using Hostnames = std::map<std::string, std::string>;
 
-// Without the states that cannot be used or were saved for a machine with another hostname, and
-// without the rates to such machines.
+// Drops states that cannot be used or that were saved for a machine with another hostname, and
+// rates that were measured to such machines.
 [[nodiscard]] std::vector<facts::SavedState> comparable_states(std::vector<facts::SavedState> saved,
                                                                const Hostnames& hostnames);
 
-// The pairs whose rates may become the ones to compare with: of the first look, and slow neither
-// compared with the other pairs nor with their saved rates.
+// The pairs of the first look whose rates may be saved for later comparisons: those that are slow
+// neither compared with the other pairs nor with their saved rates.
 [[nodiscard]] std::vector<Pair> pairs_to_save(const Results& results,
                                               std::span<const facts::SavedState> saved,
                                               std::string_view how);
 
 using RatesByHost = std::map<std::string, std::vector<facts::SavedRate>>;
 
-// What was measured from each host the first time, because later benches compare that.
+// The rates from each host in the first look, because later benches compare their first look with
+// them.
 [[nodiscard]] RatesByHost rates_by_host(std::span<const Pair> pairs, const std::string& how,
                                         const Hostnames& hostnames, double now_s);
 

@@ -127,7 +127,7 @@ const Judgement* expectation(const Results& results, const std::string& operatio
   for (const Judgement& verdict : results.verdicts) {
     const std::string& about = verdict.about;
     if (verdict.expected <= 0 || operation.empty() || about.rfind(operation, 0) != 0) continue;
-    // "all-reduce of 4 hosts", but not "all-reduce-scatter".
+    // Matches "all-reduce of 4 hosts", but not "all-reduce-scatter".
     if (about.size() == operation.size() || !is_name_letter(about[operation.size()])) {
       return &verdict;
     }
@@ -170,7 +170,8 @@ PairMatrix matrix_of(const Results& results) {
   }
   std::vector<double> slower, latencies;
   std::set<std::pair<int, int>> seen;
-  // The first round measured all alike; what was measured again fills gaps only.
+  // In the first look all pairs were measured under the same load. Values of the second look only
+  // fill gaps.
   for (const bool again : {false, true}) {
     for (const Pair& pair : results.pairs) {
       if (pair.again != again) continue;

@@ -1,4 +1,4 @@
-// Results put in order for people: what belongs to one curve, one matrix, one chart.
+// Sorts Results for display: the values that belong to one curve, one matrix or one chart.
 #pragma once
 
 #include <map>
@@ -11,69 +11,74 @@
 
 namespace muster::bench {
 
-// One operation over one backend by so many ranks, smallest size first. The pointers are into the
-// Results that it was made of.
+// One operation over one backend with a number of ranks, smallest size first. The pointers point
+// into the Results from which the series was made.
 struct Series {
   std::string operation;
   std::string backend;
   int ranks = 0;
-  bool rdma = false;  // its largest size
+  bool rdma = false;  // whether its largest size used RDMA
   std::vector<const Measurement*> points = {};
 };
 
-// Those of an operation together, else in the order in which they were measured. What has the sizes
-// of another one once more (with RDMA and without it) is a series of its own.
+// Series of the same operation are adjacent; otherwise the order is that of the measurements. If
+// the same sizes were measured twice, with and without RDMA, they form two series.
 [[nodiscard]] std::vector<Series> series_of(const Results& results);
 
-// Those of one operation and number of ranks together: what one picture shows.
+// Groups the series with the same operation and number of ranks, which are shown in one picture.
 [[nodiscard]] std::vector<std::vector<Series>> groups_of(const std::vector<Series>& all);
 
-// "mpi", and what is needed to tell it from the others of `all`: "mpi, RDMA".
+// The backend's name, "mpi", with what distinguishes it from others in `all`: "mpi, RDMA".
 [[nodiscard]] std::string label(const Series& series, const std::vector<Series>& all);
 
-// Largest busbw; null where it has none (a barrier).
+// The measurement with the largest busbw; null if there is none, as for a barrier.
 [[nodiscard]] const Measurement* best_of(const Series& series);
 
-// What the backend "mpi" adds to MPI itself ("bare"), by medians of sizes that both measured.
+// What the backend "mpi" costs compared with plain MPI ("bare"), from the medians of sizes that
+// both measured.
 struct Cost {
   std::string operation;
   int ranks = 0;
   std::int64_t smallest = 0;
-  double added_s = 0;  // at the smallest size
+  double added_s = 0;  // added time at the smallest size
   std::int64_t largest = 0;
-  double added_share = 0;  // at the largest
+  double added_share = 0;  // added share at the largest size
 };
 [[nodiscard]] std::vector<Cost> costs_of(const Results& results);
 
-// The first verdict about this operation that knows what to expect.
+// The first verdict about this operation that has an expected value.
 [[nodiscard]] const Judgement* expectation(const Results& results, const std::string& operation);
 
-// Hosts of pairs in the order of Results::hosts, then others as they appear.
+// The speeds of all pairs. Hosts are in the order of Results::hosts, followed by others in order of
+// appearance.
 struct PairMatrix {
   std::vector<std::string> hosts;
-  std::map<std::string, int> places = {};             // of the hosts
-  std::map<std::pair<int, int>, double> speeds = {};  // (from, to); where never measured: none
-  double median = 0;                                  // of the slower directions
-  double latency_s = 0;                               // median
+  std::map<std::string, int> places = {};  // index of each host
+  // Key: (from, to). Pairs that were never measured are missing.
+  std::map<std::pair<int, int>, double> speeds = {};
+  double median = 0;     // median of each pair's slower direction
+  double latency_s = 0;  // median latency
 
   [[nodiscard]] std::optional<double> at(int from, int to) const;
-  [[nodiscard]] std::optional<double> slower(int one, int other) const;  // of both directions
+  [[nodiscard]] std::optional<double> slower(int one, int other) const;  // the slower direction
   [[nodiscard]] bool slow(double bytes_a_second) const;
-  [[nodiscard]] int index(const std::string& host) const;  // -1: not in it
+  [[nodiscard]] int index(const std::string& host) const;  // -1: not in the matrix
 };
-constexpr double kMarkedShare = 0.75;  // of the median: less is marked
+constexpr double kMarkedShare = 0.75;  // links below this share of the median are marked
 [[nodiscard]] PairMatrix matrix_of(const Results& results);
 
-// `values` in any order; linear between neighbours. 0 of none.
+// `values` may be in any order. Interpolates between neighbours. 0 if there are no values.
 [[nodiscard]] double quantile(std::vector<double> values, double share);
 
-// What follows from one training and the smallest one of its model and backend.
+// What follows from comparing one training with the one on the fewest hosts, of the same model and
+// backend.
 struct Scaled {
   const Training* training = nullptr;
   double steps_a_second = 0;
   double samples_a_second = 0;
-  double waiting = 0;     // share of a step
-  double efficiency = 0;  // samples a second and host, by those of the fewest hosts
+  double waiting = 0;  // share of a step spent waiting
+  // Samples per second and host, relative to the training on the fewest hosts.
+  double efficiency = 0;
 };
 [[nodiscard]] std::vector<Scaled> scaled(const Results& results);
 

@@ -18,7 +18,8 @@ namespace {
 
 using Names = std::pair<std::string, std::string>;
 
-// One of the values, never something between two: of a slow and a fast one there is no middle.
+// A quantile that is always one of the values. The mean of a slow and a fast value would be
+// meaningless.
 double ranked(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -26,14 +27,14 @@ double ranked(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(std::lround(at))];
 }
 
-// One of the things that are measured, turned so that more is better.
+// The measured value of this aspect, converted so that larger is better.
 double value_of(const Pair& pair, Aspect aspect) {
   if (aspect == Aspect::kLatency) return pair.latency_s > 0 ? 1 / pair.latency_s : 0;
   if (aspect == Aspect::kLoss) return 1 - pair.resent;
   return std::min(pair.forward, pair.backward);
 }
 
-// What is usual, and from where on something is slow.
+// What is usual for an aspect, and from which value on a pair or host is slow.
 class Usual {
  public:
   Usual(std::span<const Pair> pairs, Aspect aspect) : aspect_(aspect) {
@@ -57,7 +58,7 @@ class Usual {
     loss_limit_ = std::max(kLeastLoss, kLossFactor * (1 - ranked(all, 0.5)));
   }
 
-  // What a host reaches where nothing is in its way.
+  // What a host reaches with its better partners.
   [[nodiscard]] double of_host(const std::string& host) const { return of_host_.at(host); }
   [[nodiscard]] double median_of(const std::string& host) const { return median_of_.at(host); }
   [[nodiscard]] double reference() const { return reference_; }
@@ -68,14 +69,14 @@ class Usual {
     if (aspect_ == Aspect::kLoss) return 1 - value > loss_limit_;
     return value < kSlowShare * reference_;
   }
-  // Slow for a pair of these two, neither of which is slow itself.
+  // Whether this value is slow for a link between two hosts that are not slow themselves.
   [[nodiscard]] bool slow_link(const Pair& pair, double value) const {
     if (aspect_ != Aspect::kBandwidth) return slow(value);
     return slow(value) && value < kSlowShare * std::min(of_host(pair.one), of_host(pair.other));
   }
 
  private:
-  // Hosts that share a processor, or sleep, are noisy: what lies within that is nobody's fault.
+  // Latencies vary on hosts that share CPUs or use power saving. The limit is above that variation.
   void find_latency_limit(const std::vector<double>& inverse) {
     std::vector<double> seconds;
     for (const double one : inverse) {
@@ -148,7 +149,7 @@ Suspect slow_path(const Pair& pair, const Usual& usual, Aspect aspect) {
   return {.hosts = {pair.one, pair.other}, .what = std::move(what), .aspect = aspect};
 }
 
-// Hosts that good pairs join, directly or through others.
+// The groups of hosts that are connected by good pairs, directly or through other hosts.
 class Groups {
  public:
   void add(const std::string& host) { leader_.try_emplace(host, host); }
@@ -167,8 +168,8 @@ class Groups {
   std::map<std::string, std::string> leader_;
 };
 
-// Fast within, slow between: what joins the groups is slow, and no host of theirs. One pair that
-// crosses stands for all of them.
+// If pairs within groups are fast and all pairs between groups are slow, then no host is at fault,
+// but what connects the groups. One pair between groups represents all of them.
 std::optional<Suspect> slow_between(std::span<const Pair> good, std::span<const Pair> bad,
                                     Aspect aspect) {
   Groups groups;
@@ -214,7 +215,8 @@ void find_of(std::span<const Pair> pairs, Aspect aspect, std::vector<Suspect>& f
     }
   }
   const auto between = bad.size() > 1 ? slow_between(good, bad, aspect) : std::nullopt;
-  // Slow with more than half of those that are not: the one or two that went well were luck.
+  // A host is slow if more than half of its links to other good hosts are slow. Its few fast links
+  // were luck.
   for (const auto& [host, count] : bad_links) {
     if (!between && count >= 2 && 2 * count > links[host]) slow.insert(host);
   }
@@ -226,7 +228,8 @@ void find_of(std::span<const Pair> pairs, Aspect aspect, std::vector<Suspect>& f
   }
 }
 
-// Where hosts are busy, many a link is late by chance: its ends are good for all but latency.
+// On busy hosts many links have a high latency by chance. Their ends still count as good hosts for
+// bandwidth and loss.
 bool is_late_link(const Suspect& suspect) {
   return suspect.aspect == Aspect::kLatency && suspect.hosts.size() == 2;
 }
@@ -239,7 +242,7 @@ std::set<std::string> ends_of_late_links(std::span<const Suspect> suspects) {
   return ends;
 }
 
-// Those that no suspicion falls on first, then the ends of late links; the fastest first.
+// The hosts that are not suspects, the fastest first. Ends of links with a high latency come last.
 std::vector<std::string> good_hosts(std::span<const Suspect> suspects,
                                     std::span<const Pair> pairs) {
   std::set<std::string> bad;
@@ -272,13 +275,13 @@ const Pair* find_pair(std::span<const Pair> pairs, const std::string& one, const
   return found == pairs.end() ? nullptr : &*found;
 }
 
-// What was measured with good hosts the second time, and how things have changed since the first:
-// then fewer measure at the same time.
+// The second measurements with good hosts, and the general change since the first look. Bandwidths
+// rise in the second look, because fewer pairs measure at the same time.
 struct SecondLook {
   std::span<const Pair> pairs;
   std::set<std::string> good;
   Aspect aspect;
-  double change = 1;  // of pairs of good hosts
+  double change = 1;  // median change of pairs of good hosts
 
   SecondLook(std::span<const Suspect> suspects, std::span<const Pair> all, Aspect of)
       : pairs(all), aspect(of) {
@@ -294,14 +297,15 @@ struct SecondLook {
         changes.push_back(value_of(pair, aspect) / value_of(*first, aspect));
       }
     }
-    // Faster alone than among the others counts; a control that was slower by chance excuses none.
+    // Only an increase counts. If pairs of good hosts were slower by chance, that must not excuse a
+    // suspect.
     constexpr double kMostChange = 4;
     if (!changes.empty() && of == Aspect::kBandwidth) {
       change = std::clamp(ranked(changes, 0.5), 1.0, kMostChange);
     }
   }
 
-  // As it would have been the first time.
+  // The value that this pair would have had in the first look.
   [[nodiscard]] double value(const Pair& pair) const { return value_of(pair, aspect) / change; }
 
   [[nodiscard]] std::vector<Pair> with_good(const std::string& host) const {
@@ -342,7 +346,7 @@ void confirm_link(Suspect& suspect, const Usual& usual, const SecondLook& look) 
       fmt::format("; measured again: {}{}", value_text(look.aspect, value_of(*again, look.aspect)),
                   suspect.confirmed ? "" : ": not slow this time");
   if (!suspect.confirmed) return;
-  // An end that is slow with a good host as well is what is slow.
+  // If one end is slow with a good host too, then the host is the cause and not the link.
   for (const std::string& end : std::vector<std::string>(suspect.hosts)) {
     const auto others = look.with_good(end);
     const bool slow = std::all_of(others.begin(), others.end(),
@@ -369,7 +373,8 @@ bool is_of_suspect(const Pair& pair, std::span<const Suspect> suspects) {
 std::vector<Suspect> find_suspects(std::span<const Pair> pairs) {
   std::vector<Suspect> found;
   find_of(pairs, Aspect::kBandwidth, found);
-  // Whatever loses or queues frames is slow and late too, and is said once.
+  // A host or link that loses or queues frames also has a low bandwidth and a high latency. Report
+  // it only once.
   for (const Aspect aspect : {Aspect::kLoss, Aspect::kLatency}) {
     std::vector<Suspect> more;
     find_of(pairs, aspect, more);
@@ -383,8 +388,8 @@ std::vector<Suspect> find_suspects(std::span<const Pair> pairs) {
         found.push_back(std::move(suspect));
       } else if (known->hosts == suspect.hosts && aspect == Aspect::kLoss) {
         known->what += "; " + suspect.what;
-        // Of a link that comes and goes the loss stays; a slow host is slow for all its queue
-        // loses.
+        // For a link, loss is the better criterion, because an unstable link may not be slow in the
+        // second look. A slow host stays slow, even if its queue also loses frames.
         if (known->hosts.size() == 2) known->aspect = Aspect::kLoss;
       }
     }
@@ -394,10 +399,11 @@ std::vector<Suspect> find_suspects(std::span<const Pair> pairs) {
 
 std::vector<Names> second_look(std::span<const Suspect> suspects, std::span<const Pair> pairs) {
   constexpr std::size_t kGoodOnes = 2;
-  constexpr std::size_t kMostSuspects = 6;  // where half the cluster is slow, some speak for all
+  constexpr std::size_t kMostSuspects = 6;  // if many hosts are slow, a few represent them
   const std::vector<std::string> good = good_hosts(suspects, pairs);
   std::vector<Names> wanted;
-  // With whom an end of a slow link went well the first time; it may be of one of two groups.
+  // Returns a good host with which this end of a slow link was fast in the first look. If the hosts
+  // form two groups, this finds one of the same group.
   const auto partner = [&](const std::string& end, Aspect aspect) -> std::string {
     const Usual usual(pairs, aspect);
     for (const std::string& host : good) {
@@ -414,14 +420,14 @@ std::vector<Names> second_look(std::span<const Suspect> suspects, std::span<cons
       continue;
     }
     wanted.emplace_back(suspect.hosts[0], suspect.hosts[1]);
-    if (suspect.aspect == Aspect::kLatency) continue;  // most of these are chance
+    if (suspect.aspect == Aspect::kLatency) continue;  // most of these are only chance
     for (const std::string& end : suspect.hosts) {
       if (const auto host = partner(end, suspect.aspect); !host.empty()) {
         wanted.emplace_back(end, host);
       }
     }
   }
-  // To compare with: two that met and are good.
+  // For comparison, measure one pair of good hosts again that was measured in the first look.
   for (std::size_t i = 1; i < good.size() && !wanted.empty(); ++i) {
     if (find_pair(pairs, good[0], good[i], false) == nullptr) continue;
     wanted.emplace_back(good[0], good[i]);
@@ -435,7 +441,7 @@ std::vector<Suspect> confirm(std::span<const Suspect> suspects, std::span<const 
     Usual usual;
     SecondLook look;
   };
-  std::map<Aspect, Measures> measures;  // of those that are under suspicion
+  std::map<Aspect, Measures> measures;  // only for aspects that have a suspect
   std::vector<Suspect> confirmed;
   for (Suspect suspect : suspects) {
     const Aspect aspect = suspect.aspect;

@@ -1,8 +1,8 @@
-// Which host or which link is slow, out of what every pair measured. Pure.
+// Finds the host or the link that is slow, from the measurements of all pairs. Pure.
 //
-// A host is judged by the pairs that went well for it: one that is slow with everyone is slow
-// itself, and a pair that is slow between two hosts that are not is a slow link. What is slow is
-// said by comparison with the other hosts, so that it needs no expectation.
+// A host is judged by its better pairs: if even these are slow, the host is slow. A pair that is
+// slow between two good hosts means a slow link. Hosts and links are only compared with each other,
+// so no expected values are needed.
 #pragma once
 
 #include <span>
@@ -14,29 +14,31 @@
 
 namespace muster::bench {
 
-// Below this share of what is usual, a bandwidth is slow.
+// A bandwidth is slow if it is below this share of the usual one.
 constexpr double kSlowShare = 0.6;
-// Above this multiple of what is usual, and beyond the noise of them all, a latency is.
+// A latency is slow if it is above this multiple of the usual one and also outside the general
+// variation.
 constexpr double kSlowLatency = 3;
-// Above this share of segments that had to be sent again, a link loses frames. A full queue loses
-// some, and nobody is to blame.
+// A link loses frames if more than this share of TCP segments had to be sent again. A smaller share
+// is normal, because full queues drop frames.
 constexpr double kLeastLoss = 0.01;
 
-// Needs 3 hosts: of two nobody can tell who is slow.
+// Needs at least 3 hosts. With two, it is impossible to say which one is slow.
 [[nodiscard]] std::vector<Suspect> find_suspects(std::span<const Pair> pairs);
 
-// Whom to measure again to be sure: a slow host with two hosts that are known to be good, a
-// slow link, and each of its ends with a good one.
+// The pairs to measure again before a suspect is reported: a slow host with two good hosts; a slow
+// link, and each of its ends with a good host.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> second_look(
     std::span<const Suspect> suspects, std::span<const Pair> pairs);
 
-// After the second look: confirmed, corrected (a link whose end is slow with good hosts too is that
-// host), or not confirmed, with its sentence. `pairs` holds both looks.
+// The suspects after the second look, in which `pairs` holds both looks. Each is confirmed,
+// replaced by a host (if one end of the link is slow with good hosts too) or not confirmed, and
+// `what` says why.
 [[nodiscard]] std::vector<Suspect> confirm(std::span<const Suspect> suspects,
                                            std::span<const Pair> pairs);
 
-// The pairs of the first look that are not slow and have no part in a confirmed suspect. Pairs that
-// join groups of hosts over a slow link are slow themselves, all of them.
+// The pairs of the first look that are not slow and do not belong to a confirmed suspect. If a slow
+// link connects groups of hosts, all pairs across it are slow themselves and are left out.
 [[nodiscard]] std::vector<Pair> healthy_pairs(std::span<const Pair> pairs,
                                               std::span<const Suspect> suspects);
 

@@ -21,7 +21,7 @@ namespace {
 constexpr int kMatrixHosts = 16;  // more do not fit in the width
 constexpr std::size_t kSlowestPairs = 10;
 
-// '#' before each line of `text`; blanks before all but the first.
+// Puts '#' before each line of `text`, and blanks before all lines but the first.
 std::string remark(std::string_view text, std::size_t blanks = 0) {
   std::string all;
   for (const std::string& line : report::wrap(printable_lines(text), kTableWidth - 2 - blanks)) {
@@ -30,13 +30,13 @@ std::string remark(std::string_view text, std::size_t blanks = 0) {
   return all;
 }
 
-// Text that must not break a column.
+// Makes the text printable and shortens it to the width of its column.
 std::string cut_to(std::size_t width, const std::string& text) {
   const std::string clean = printable(text);
   return clean.size() <= width ? clean : clean.substr(0, width - 1) + "~";
 }
 
-// A row of words under which no numbers stand: the '#' takes the place of a blank.
+// The header of a table without numbers below it. '#' replaces its first blank.
 std::string header_row(std::string line) {
   line[0] = '#';
   return line.substr(0, line.find_last_not_of(" \n") + 1) + "\n";
@@ -174,7 +174,7 @@ std::string slowest_text(const PairMatrix& matrix, PairUnit unit) {
   const int count = static_cast<int>(matrix.hosts.size());
   for (const auto& [place, there] : matrix.speeds) {
     const auto [one, other] = place;
-    if (one > other) continue;  // the way back
+    if (one > other) continue;  // the other direction of the same pair
     const double value = matrix.slower(one, other).value_or(there);
     links.push_back({value, one, other});
     speeds.push_back(value / unit.bytes_a_second);
@@ -265,13 +265,13 @@ std::string verdicts_text(const Results& results) {
 }
 
 struct Fastest {
-  const Measurement* with = nullptr;     // RDMA
-  const Measurement* without = nullptr;  // none
+  const Measurement* with = nullptr;     // with RDMA
+  const Measurement* without = nullptr;  // without RDMA
 };
 
 bool better(const Measurement& one, const Measurement* other) {
   if (other == nullptr) return true;
-  // Trainings do not talk to MPI itself: it counts where there is nothing else.
+  // Trainings do not use plain MPI, so its result counts only if no other backend has one.
   const bool bare = one.backend == "bare", other_bare = other->backend == "bare";
   if (bare != other_bare) return other_bare;
   return std::pair(one.bytes, one.busbw) > std::pair(other->bytes, other->busbw);

@@ -1,5 +1,5 @@
-// Results as text for a terminal. Lines that are no numbers start with '#', and two blank lines
-// part the tables, so that awk and gnuplot read them as they are.
+// Results as text for a terminal. Lines without numbers start with '#', and two blank lines
+// separate tables, so that awk and gnuplot can read the output.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace muster::bench {
 constexpr std::size_t kTableWidth = 110;
 
 [[nodiscard]] std::string table_text(const Results& results);
-// Its end, by itself: the verdicts, and why not all was measured.
+// The end of table_text alone: the verdicts, and why the bench stopped early.
 [[nodiscard]] std::string verdict_text(const Results& results);
 
-// For the documentation of a cluster, as Markdown: all-reduce of the largest size by each number of
-// ranks, with RDMA and without it, over the best of the backends that trainings use.
+// A Markdown table for the documentation of a cluster: the bandwidth of the largest all-reduce for
+// each number of ranks, with and without RDMA, over the fastest backend that trainings use.
 [[nodiscard]] std::string rank_count_table(const Results& results);
 
 }  // namespace muster::bench

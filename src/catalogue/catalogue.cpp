@@ -66,7 +66,7 @@ Error wrong(const std::string& topic, const std::string& why) {
           .where = {.file = topic + ".yaml"}};
 }
 
-// A key that nobody reads is a typing mistake.
+// Returns a key that no code reads, which must be a typing mistake; empty if there is none.
 std::string unknown_key(const YAML::Node& node) {
   constexpr std::array kKeys = {"id",       "title",   "kind",  "symptom", "seen_in",
                                 "patterns", "meaning", "prove", "fix",     "sources"};

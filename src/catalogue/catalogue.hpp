@@ -1,5 +1,5 @@
-// The failure catalogue: what can go wrong with a distributed job, how a log shows it, how to prove
-// it, and how to fix it. It is written in failures/*.yaml and compiled into the binary.
+// The failure catalogue: what can go wrong in a distributed job, how a log shows it, how to prove
+// it, and how to fix it. The entries are in failures/*.yaml, which is compiled into the binary.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace muster::catalogue {
 
 enum class Kind {
-  kCause,        // a line of it names a root cause
-  kConsequence,  // its lines follow from another failure
+  kCause,        // a line that matches names a root cause
+  kConsequence,  // a line that matches follows from another failure
   kBenign,       // healthy jobs print it too
 };
 
-// What the user notices first; the troubleshooting page is ordered by it.
+// What the user notices first. The troubleshooting page is ordered by it.
 enum class Symptom {
   kNoLogin,
   kNoStart,
@@ -28,34 +28,34 @@ enum class Symptom {
   kWarning,
 };
 
-// Texts may contain placeholders such as {host}; a step that begins with "$ " is a command.
+// Texts may contain placeholders such as {host}. A step that begins with "$ " is a command.
 struct Failure {
   std::string id;
-  std::string topic;  // the name of its file
+  std::string topic;  // name of the file that contains the entry
   std::string title;
   Kind kind = Kind::kCause;
   Symptom symptom = Symptom::kCrash;
   std::string seen_in;
-  std::vector<std::string> patterns;  // RE2; empty: it shows in no log
+  std::vector<std::string> patterns;  // RE2; empty if no log shows it
   std::string meaning;
   std::vector<std::string> prove;
   std::vector<std::string> fix;
   std::vector<std::string> sources;
 };
 
-// All of them, read once; those of one topic are adjacent. The text is part of the binary, so it is
-// always readable: a test reads it.
+// All failures; those of one topic are adjacent. They are parsed once, from text inside the binary.
+// A unit test parses the same text, so parsing cannot fail here.
 [[nodiscard]] const std::vector<Failure>& failures();
-// nullptr: there is no such id.
+// Returns nullptr if there is no such id.
 [[nodiscard]] const Failure* find(std::string_view id);
 
-// Reads one file of the catalogue. An error names the entry.
+// Parses one file of the catalogue. An Error names the faulty entry.
 [[nodiscard]] Result<std::vector<Failure>> parse(const std::string& topic, const std::string& yaml);
 
-// "cause", "no-login"
+// Returns "cause" or "no-login", as in the YAML files.
 [[nodiscard]] std::string name_of(Kind kind);
 [[nodiscard]] std::string name_of(Symptom symptom);
-// "Hosts refuse the login"
+// Returns a title for people, such as "Hosts refuse the login".
 [[nodiscard]] std::string title_of(Symptom symptom);
 [[nodiscard]] const std::vector<Symptom>& all_symptoms();
 

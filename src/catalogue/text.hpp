@@ -1,4 +1,4 @@
-// The files of the catalogue, as CMake put them into the binary.
+// The catalogue's files, which CMake compiles into the binary.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace muster::catalogue {
 
-// Topic and YAML text of each file.
+// The topic and the YAML text of each file.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& texts();
 
 }  // namespace muster::catalogue

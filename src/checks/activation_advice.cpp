@@ -19,7 +19,7 @@ std::string conda_lines(const std::string& base, const std::string& name) {
   return fmt::format("source {}/etc/profile.d/conda.sh && conda activate {}", base, name);
 }
 
-// "train" of "conda activate train; export A=1".
+// Returns "train" for "conda activate train; export A=1".
 std::string conda_name(std::string_view lines) {
   constexpr std::string_view kWords = "conda activate ";
   const std::size_t at = lines.find(kWords);
@@ -29,7 +29,7 @@ std::string conda_name(std::string_view lines) {
   return name.empty() ? "NAME" : std::string(name);
 }
 
-// Empty: it is not about conda.
+// Advice for a failure of conda; empty if the failure has another cause.
 std::string about_conda(std::string_view lines, std::string_view failure) {
   if (has(failure, "Could not find conda environment") || has(failure, "EnvironmentNameNotFound") ||
       has(failure, "EnvironmentLocationNotFound")) {
@@ -38,7 +38,7 @@ std::string about_conda(std::string_view lines, std::string_view failure) {
   if (has(failure, "conda.sh: No such file")) {
     return "use the directory where conda is installed on the hosts; 'conda info --base' prints it";
   }
-  // What `conda init` writes into ~/.bashrc is for interactive shells only.
+  // `conda init` writes into ~/.bashrc, but only interactive shells read that part.
   if (has(failure, "conda: command not found") || has(failure, "conda init") ||
       has(failure, "not been properly configured")) {
     return fmt::format(

@@ -1,4 +1,4 @@
-// How to activate a Python environment or oneAPI on the hosts, for findings. Pure.
+// How to activate a Python environment or oneAPI on the hosts, for the fixes of findings. Pure.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace muster::checks {
 
-// The --activate for the venv or conda environment that is active on the launcher; where none is,
-// an example for each kind.
+// The --activate option for the venv or conda environment that is active on the launcher. If none
+// is active, an example of each kind.
 [[nodiscard]] std::string how_to_activate(const facts::Facts& launcher);
 
-// What to do about the lines of --activate that failed on a host with this failure.
+// Advice after the lines of --activate failed on a host with this message.
 [[nodiscard]] std::string activation_advice(std::string_view lines, std::string_view failure);
 
 }  // namespace muster::checks

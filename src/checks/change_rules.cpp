@@ -21,8 +21,8 @@ namespace {
 struct PartWords {
   Part part;
   std::string_view id;
-  const char* name;  // where several things have changed: "its GPUs"
-  const char* fix;   // where the change is for the worse
+  const char* name;  // used if several things have changed: "its GPUs"
+  const char* fix;   // used if the change is for the worse
 };
 
 constexpr std::array<PartWords, 7> kParts = {{
@@ -43,7 +43,7 @@ constexpr std::array<PartWords, 7> kParts = {{
     {Part::kSoftware, kSoftwareChanged, "software", ""},
 }};
 
-// The same change of several devices is said once.
+// Devices with the same change, which are reported together.
 struct Alike {
   Change change;
   std::vector<std::string> devices;
@@ -61,7 +61,7 @@ std::vector<Alike> group_alike(const std::vector<Change>& changes) {
   return groups;
 }
 
-// A saved file may hold anything.
+// Shortens text from a saved file, which may contain anything.
 std::string short_text(const std::string& text) {
   constexpr std::size_t kMostCharacters = 160;
   return report::shortened(text, kMostCharacters);
@@ -102,7 +102,7 @@ std::string what_changed(const PartWords& part, const std::vector<Alike>& groups
                      date);
 }
 
-// How to save the state of the hosts.
+// The command that saves the state of the hosts.
 std::string save_command(const layout::Job& job) {
   std::string command = fmt::format("  muster check {}", kTheHosts);
   const auto add = [&](const char* flag, const std::string& value) {

@@ -21,8 +21,8 @@ namespace {
 
 using Changes = std::vector<Change>;
 
-// A new kernel reserves a little more or less memory. The default size of /dev/shm and some default
-// limits follow from the memory.
+// Sizes that differ by at most this share count as equal. A new kernel reserves a little more or
+// less memory, and the default size of /dev/shm and some default limits follow from the memory.
 constexpr double kSameSize = 0.02;
 
 bool is_same_size(std::int64_t then, std::int64_t now) {
@@ -46,7 +46,7 @@ void add_number(Part part, const char* aspect, const std::string& of, int then, 
                      .then = fmt::format("{}{}", then, unit)});
 }
 
-// Of something that is neither better nor worse, only different.
+// Adds a change that is neither for the better nor for the worse.
 void add_text(Part part, const char* aspect, const std::string& of, const std::string& then,
               const std::string& now, Changes& changes) {
   if (then == now || then.empty() || now.empty()) return;
@@ -90,7 +90,7 @@ void compare_cpus(const Both& host, Changes& changes) {
   number("number of usable CPUs", then.usable, now.usable);
   number("number of NUMA nodes", then.numa_nodes, now.numa_nodes);
   if (then.isa.empty() || now.isa.empty()) return;
-  // Extensions that were gained are not compared: a newer muster may know more of them.
+  // Added instruction sets do not count, because a newer muster may recognise more of them.
   const auto lost = only_in(then.isa, now.isa);
   if (lost.empty()) return;
   changes.push_back({.part = Part::kCpus,
@@ -100,8 +100,8 @@ void compare_cpus(const Both& host, Changes& changes) {
                      .then = "with them"});
 }
 
-// By the place on the PCI bus, or by index if the place is not known. All partitions of an AMD GPU
-// have the same place, so the second and later ones have a number as well.
+// The key is the address on the PCI bus, or the index if that is not known. All partitions of an
+// AMD GPU have the same address, so the second and later ones get a number as well.
 using GpusByPlace = std::map<std::string, const facts::Gpu*>;
 
 GpusByPlace gpus_by_place(const facts::Facts& facts) {
@@ -116,7 +116,8 @@ GpusByPlace gpus_by_place(const facts::Facts& facts) {
   return gpus;
 }
 
-// Which of the answers of the vendor's tool can be compared. /proc and /sys show other values.
+// Which answers of the vendor's tool can be compared. If the tool did not answer, the values are
+// from /proc and /sys and may differ.
 struct Told {
   bool identity = false;  // model, PCIe generation
   bool health = false;    // memory errors, NVLinks, modes
@@ -147,7 +148,7 @@ void compare_ecc(const std::string& name, const facts::Gpu& then, const facts::G
     change.aspect = "number of uncorrectable memory errors";
     change.now = std::to_string(now.ecc_uncorrected);
     change.then = std::to_string(then.ecc_uncorrected);
-  } else if (now.ecc_uncorrected < 0 && then.mig == now.mig) {  // MIG has counters of its own
+  } else if (now.ecc_uncorrected < 0 && then.mig == now.mig) {  // MIG has separate counters
     change.aspect = "error correction (ECC)";
     change.now = "not reported";
     change.then = "reported";
@@ -206,7 +207,8 @@ void compare_gpus(const Both& host, Changes& changes) {
   for (const auto& [place, gpu] : now) {
     if (!then.contains(place)) not_known.push_back(gpu);
   }
-  // A change of the BIOS or of the cards can give the buses other numbers, in the same order.
+  // After a change of the BIOS or of the cards, the same GPUs may be at other PCI addresses, but in
+  // the same order.
   for (std::size_t i = 0; now.size() == then.size() && i < not_found.size(); ++i) {
     compare_gpu(host, *not_found[i], *not_known[i], changes);
   }
@@ -228,8 +230,8 @@ std::string port_name_of(const facts::RdmaPort& port) {
   return layout::port_name(port.device, port.port);
 }
 
-// The kernel numbers devices in the order in which it finds them, and udev renames them. So the
-// place on the PCI bus says which port is which. Empty: it is a software device.
+// Identifies a port by its PCI address, because the kernel numbers devices in the order in which it
+// finds them and udev renames them. Empty for a software device.
 std::string port_place_of(const facts::RdmaPort& port) {
   return port.pci_address.empty() ? "" : fmt::format("{} {}", port.pci_address, port.port);
 }
@@ -245,7 +247,7 @@ PortsByKey ports_by(std::string (*key_of)(const facts::RdmaPort&),
 
 using PortPairs = std::vector<std::pair<const facts::RdmaPort*, const facts::RdmaPort*>>;
 
-// Moves the ports that have the same key on both sides into `pairs`.
+// Moves the ports with equal keys on both sides into `pairs`.
 void pair_ports(std::string (*key_of)(const facts::RdmaPort&),
                 std::vector<const facts::RdmaPort*>& then, std::vector<const facts::RdmaPort*>& now,
                 PortPairs& pairs) {
@@ -291,7 +293,7 @@ void compare_port(const facts::RdmaPort& then, const facts::RdmaPort& now, Chang
 void compare_peer_memory(const Both& host, Changes& changes) {
   const std::string& module = host.then.peer_memory.module;
   if (module.empty() || !host.now.peer_memory.module.empty()) return;
-  // Without ports nobody looks for the module, and with dmabuf none is needed.
+  // Without RDMA ports no probe looks for the module, and with dmabuf no module is needed.
   if (host.now.rdma.empty() || host.now.peer_memory.dmabuf.value_or(false)) return;
   changes.push_back({.part = Part::kRdma,
                      .for_worse = true,
@@ -321,7 +323,7 @@ void compare_rdma(const Both& host, Changes& changes) {
   compare_peer_memory(host, changes);
 }
 
-// The addresses that lead to other hosts.
+// The addresses that other hosts can reach.
 std::vector<std::string> wide_addresses(const facts::Interface& interface) {
   std::vector<std::string> addresses;
   for (const facts::Address& one : interface.addresses) {
@@ -333,8 +335,9 @@ std::vector<std::string> wide_addresses(const facts::Interface& interface) {
   return addresses;
 }
 
-// Bridges, tunnels and the interfaces of containers come and go. The veth of a container can be
-// told from those that lead to the containers of a host only from inside.
+// Whether the interface can be expected to stay. Bridges, tunnels and the interfaces of containers
+// come and go. On a host, a veth leads to a container; inside a container, a veth is its own
+// network and stays.
 bool is_lasting(const facts::Interface& interface, bool in_container) {
   const bool is_card = interface.kind == facts::InterfaceKind::kPort ||
                        interface.kind == facts::InterfaceKind::kInfiniband;
@@ -342,12 +345,12 @@ bool is_lasting(const facts::Interface& interface, bool in_container) {
   return is_card && !is_other_end && interface.up && !wide_addresses(interface).empty();
 }
 
-// A bridge takes speed and MTU from its ports, which come and go with virtual machines.
+// Bridges take speed and MTU from their ports, which come and go with virtual machines.
 bool has_own_speed(const facts::Interface& interface) {
   return interface.made != "bridge" && interface.made != "openvswitch";
 }
 
-// Addresses that were replaced are not compared: DHCP may give a host other ones at any time.
+// Does not report that addresses were replaced by others, because DHCP may do that at any time.
 void compare_interface(const facts::Interface& then, const facts::Interface* now,
                        Changes& changes) {
   const auto add = [&](const char* aspect, std::string before, std::string after) {
@@ -390,7 +393,7 @@ bool is_same_limit(std::int64_t then, std::int64_t now) {
 
 void compare_limit(const char* aspect, const facts::Limit& then, const facts::Limit& now,
                    bool in_bytes, Changes& changes) {
-  if (then.soft == 0) return;  // an older muster did not know it
+  if (then.soft == 0) return;  // saved by an older muster without this fact
   const auto is_lower = [](std::int64_t before, std::int64_t after) {
     return !is_same_limit(before, after) && after >= 0 && (before < 0 || after < before);
   };
@@ -413,8 +416,8 @@ void compare_limit(const char* aspect, const facts::Limit& then, const facts::Li
 void compare_limits(const Both& host, Changes& changes) {
   const facts::Limits& then = host.then.limits;
   const facts::Limits& now = host.now.limits;
-  // muster raises its own soft limit, so on this machine the soft limit depends on how muster
-  // reached it.
+  // The soft limit of a host depends on how muster reached it, because muster raises its own soft
+  // limit. So only hard limits are compared.
   const auto hard = [](const facts::Limit& limit) {
     return facts::Limit{.soft = limit.hard, .hard = limit.hard};
   };
@@ -438,7 +441,8 @@ std::string version_of(const facts::Mpi& mpi) {
   return mpi.version.empty() ? "" : engines::name_of(mpi.kind, mpi.version);
 }
 
-// An MPI or a PyTorch at another place is that of another environment, and no change.
+// Only compares an MPI or PyTorch at the same place. One at another place belongs to another
+// environment, which is not a change of the host.
 void compare_software(const Both& host, Changes& changes) {
   const facts::Facts& then = host.then;
   const facts::Facts& now = host.now;

@@ -10,12 +10,12 @@ namespace muster::checks {
 
 enum class Part { kMemory, kCpus, kGpus, kRdma, kInterfaces, kLimits, kSoftware };
 
-// "the rate of mlx5_0 is 100 Gb/sec; it was 400 Gb/sec".
+// One change, such as "the rate of mlx5_0 is 100 Gb/sec; it was 400 Gb/sec".
 struct Change {
   Part part = Part::kMemory;
   bool for_worse = false;  // less hardware, a slower link, a lower limit
   std::string aspect;      // "rate"
-  std::string of = {};     // "mlx5_0"; empty: the host itself
+  std::string of = {};     // "mlx5_0"; empty for the host itself
   std::string now;
   std::string then;
 };

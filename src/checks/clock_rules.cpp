@@ -1,4 +1,5 @@
-// Clocks that disagree: torchrun's rendezvous evicts hosts, and merged logs lie.
+// Clocks that differ. They make torchrun's rendezvous evict hosts, and put merged logs in the wrong
+// order.
 #include <algorithm>
 #include <cmath>
 
@@ -15,12 +16,12 @@ constexpr double kWarnSeconds = 1;
 constexpr double kErrorSeconds = 5;
 
 struct Reading {
-  double ahead_s = 0;  // of the launcher's clock
+  double ahead_s = 0;  // relative to the launcher's clock
   double doubt_s = 0;
 };
 
-// The middle of the hosts and the launcher: it is the hosts' clocks that must agree, and the
-// launcher's own may be the wrong one. Of two middles the one nearer to the launcher.
+// The median of all clocks, including the launcher's, because the launcher's clock may be the wrong
+// one. Of two middle readings, takes the one closer to the launcher.
 Reading usual(std::span<const Participant> hosts) {
   std::vector<Reading> readings = {{}};
   for (const Participant& host : hosts) {

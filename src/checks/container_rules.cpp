@@ -1,4 +1,5 @@
-// Hosts that are containers: networks that end at their machine, and what their engine forbids.
+// Hosts that are containers: networks that only their machine can reach, and operations that their
+// container engine forbids.
 #include <algorithm>
 #include <set>
 
@@ -15,8 +16,8 @@
 namespace muster::checks {
 namespace {
 
-// The address belongs to a network of the container's machine: one end of a pair is here, the other
-// end hangs on a bridge there.
+// Whether the job's address is on a veth: this interface is in the container, and its other end is
+// on a bridge of the container's machine.
 bool is_bridged(const Participant& host) {
   const auto& all = host.facts->interfaces;
   return std::any_of(all.begin(), all.end(), [&](const facts::Interface& interface) {
@@ -33,7 +34,8 @@ bool on_several_machines(const std::vector<Participant>& hosts) {
   return machines.size() > 1;
 }
 
-// Overlays and routed networks of pods look the same from inside, and work.
+// Whether connections from other hosts succeeded. Overlay networks and routed pod networks look
+// like a bridge from inside the container, but work.
 bool was_reached(const Scene& scene, const Participant& host) {
   bool tried = false;
   for (const facts::Trial& trial : scene.trials) {
@@ -75,7 +77,8 @@ Findings find_bridged_containers(const Scene& scene) {
   return findings;
 }
 
-// /sys shows the cards of the machine to all of its containers; only /dev is the container's own.
+// /sys shows the cards of the machine in all of its containers. Only /dev shows which of them this
+// container may use.
 Findings find_hidden_rdma(const Scene& scene) {
   Findings findings;
   if (scene.layout.placements.size() < 2 && scene.job.pods < 2) return findings;
@@ -95,7 +98,8 @@ Findings find_hidden_rdma(const Scene& scene) {
   return findings;
 }
 
-// Open MPI copies between ranks of a host by reading the other's memory.
+// Open MPI copies data between ranks of a host by reading the other process's memory, which a
+// container may forbid.
 Findings find_capabilities(const Scene& scene) {
   Findings findings;
   if (!engines::find(scene.layout.engine.kind).is_mpi) return findings;

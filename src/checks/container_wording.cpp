@@ -14,7 +14,7 @@ std::vector<std::string> folders_of(std::span<const std::string> hosts) {
   return folders;
 }
 
-// "run-worker.sh" has it as a variable of its own.
+// The variable of "run-worker.sh" that has the effect of these flags.
 std::string script_setting(const std::string& flags) {
   constexpr std::string_view kShm = "--shm-size=";
   if (flags.starts_with(kShm)) return "SHM_SIZE=" + flags.substr(kShm.size());
@@ -26,7 +26,8 @@ std::string command_of(const std::string& engine) {
   return engine == "containerd" ? "nerdctl" : engine;
 }
 
-// The workers' engine is most likely the launcher's; unknown: no command.
+// Assumes that the workers use the same container engine as the launcher. Returns no command if the
+// launcher's engine is unknown.
 std::string logs_command(const facts::Facts& launcher, const std::string& worker) {
   if (!is_container(launcher) || launcher.container.engine == "kubernetes") return {};
   return fmt::format(" on its machine:\n  {} logs {}", command_of(launcher.container.engine),
@@ -35,7 +36,7 @@ std::string logs_command(const facts::Facts& launcher, const std::string& worker
 
 }  // namespace
 
-// Apptainer leaves limits, /dev/shm and the network as they are on the machine.
+// Apptainer does not count, because it keeps the machine's limits, /dev/shm and network.
 bool is_container(const facts::Facts& facts) {
   return !facts.container.engine.empty() && facts.container.engine != "apptainer";
 }

@@ -15,25 +15,27 @@
 namespace muster::checks {
 namespace {
 
-// Whether the file belongs to the system; copied from another host it would mix two systems.
+// Whether the file belongs to the operating system. Copying such a file from another host would mix
+// two systems.
 bool is_of_the_system(std::string_view path) {
   constexpr std::array<std::string_view, 4> kFolders = {"/usr/", "/bin/", "/sbin/", "/lib"};
   return std::any_of(kFolders.begin(), kFolders.end(),
                      [&](std::string_view folder) { return path.starts_with(folder); });
 }
 
-// The file's folder, absolute and without "." and "..".
+// The directory of the file, absolute and without "." and "..".
 std::filesystem::path folder_here(const Scene& scene, const std::string& file) {
   const auto path = std::filesystem::path(scene.job.folder) / file;
   return path.parent_path().lexically_normal() / "";
 }
 
-// Never advise copying a whole home folder, with its keys, or a whole system to all hosts.
+// Whether the directory is a whole home directory, which contains keys, or a whole system. muster
+// must not advise copying these to all hosts.
 bool is_too_much(const std::filesystem::path& folder, const std::string& home) {
   return folder == "/" || (!home.empty() && folder == std::filesystem::path(home) / "");
 }
 
-// Whether `run --sync` would bring the file along.
+// Whether `run --sync` would copy the file too.
 bool is_in_project(const Scene& scene, const std::string& file) {
   const std::filesystem::path project = std::filesystem::path(scene.job.folder) / "";
   return !is_too_much(project, scene.launcher.home) &&

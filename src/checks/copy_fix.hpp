@@ -1,4 +1,4 @@
-// The advice for a file that is missing on some hosts or differs there.
+// How to fix a file that is missing on some hosts or differs there.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace muster::checks {
 
-// Advises copying the folder of `file`, a path relative to the job's folder. A name without '/' or
-// a file of the system is to be installed instead.
+// Advises copying the directory of `file`, a path relative to the job's folder. For a name without
+// '/' and for a file of the system, advises installing it instead.
 [[nodiscard]] std::string copy_fix(const Scene& scene, const std::string& file);
 
-// The same for a file that this machine has and hosts lack. `run --sync` may have left it out.
+// Like copy_fix, for a file that this machine has and other hosts lack, perhaps because `run
+// --sync` did not copy it.
 [[nodiscard]] std::string missing_fix(const Scene& scene, const std::string& file);
 
 }  // namespace muster::checks

@@ -1,4 +1,4 @@
-// CPUs that cannot run the same code.
+// CPUs that cannot run the same program.
 #include <algorithm>
 #include <iterator>
 
@@ -64,10 +64,10 @@ Findings find_cpu(const Scene& scene) {
   Findings findings = odd_architectures(architectures);
   const std::string usual_architecture = architectures.usual().key;
   HostGroups extensions;
-  std::vector<Names> names_of;  // of each group
+  std::vector<Names> names_of;  // hosts of each group
   for (const Participant& host : hosts) {
     const facts::Cpu& cpu = host.facts->cpu;
-    if (cpu.isa.empty() || cpu.architecture.empty()) continue;  // not seen
+    if (cpu.isa.empty() || cpu.architecture.empty()) continue;  // unknown
     if (cpu.architecture != usual_architecture) continue;
     Names names = sorted(cpu.isa);
     extensions.add(fmt::format("{}", fmt::join(names, " ")), host.name());
@@ -93,7 +93,8 @@ Findings find_cpu(const Scene& scene) {
   return findings;
 }
 
-// Not an error: a rehearsal on small hosts is meant to. But nobody should wonder why it is slow.
+// More ranks than CPUs are not an error, because a test run on small hosts may want that. But the
+// user should know why it is slow.
 Findings find_oversubscription(const Scene& scene) {
   Findings findings;
   for (const Participant& host : participants(scene)) {

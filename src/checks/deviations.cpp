@@ -8,13 +8,14 @@
 namespace muster::checks {
 namespace {
 
-// Hosts with equal items.
+// Hosts whose items are all equal.
 struct Variant {
   const Items* items = nullptr;
   std::vector<std::string> hosts = {};
 };
 
-// Lengths keep one item's text from looking like several.
+// A text that is equal only for equal items. The lengths in it keep apart what would otherwise look
+// the same.
 std::string content_of(const Items& items) {
   std::string text;
   for (const auto& [name, value] : items) {
@@ -37,7 +38,7 @@ std::vector<Variant> variants_of(std::span<const HostItems> hosts) {
 
 struct Value {
   bool known = true;
-  std::optional<std::string> text = std::nullopt;  // nothing: the host does not have the item
+  std::optional<std::string> text = std::nullopt;  // nothing if the host does not have the item
 };
 
 Value value_in(const Items& items, const std::string& name) {
@@ -46,7 +47,7 @@ Value value_in(const Items& items, const std::string& name) {
   return {.known = found->second.has_value(), .text = found->second};
 }
 
-// A key that no text of an item equals where there is none.
+// Maps values to different keys, and a missing value to a key that no value has.
 std::string key_of(const Value& value) {
   return value.text ? "=" + *value.text : "";
 }

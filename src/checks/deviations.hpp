@@ -1,4 +1,4 @@
-// What hosts have differently from most hosts, item by item.
+// Finds hosts that differ from most hosts, item by item.
 #pragma once
 
 #include <map>
@@ -9,7 +9,8 @@
 
 namespace muster::checks {
 
-// Values by name: versions of packages, hashes of libraries. Nothing: not known, so not compared.
+// Values by name, such as versions of packages or hashes of libraries. A value of nothing is
+// unknown and not compared.
 using Items = std::map<std::string, std::optional<std::string>>;
 
 struct HostItems {
@@ -17,25 +18,26 @@ struct HostItems {
   Items items;
 };
 
-// One item; of the two values, one may be absent.
+// How one item differs. One of the two values may be absent.
 struct Difference {
   std::string name;
   std::optional<std::string> value;  // on these hosts
   std::optional<std::string> usual;  // on most hosts
-  std::string usual_host = {};       // one that has the usual value
+  std::string usual_host = {};       // a host that has the usual value
 
   friend bool operator==(const Difference&, const Difference&) = default;
 };
 
-// Hosts that differ from the usual ones in the same way.
+// Hosts that differ from most hosts in the same way.
 struct Deviation {
   std::vector<std::string> hosts;
-  std::vector<Difference> differences;  // by name
-  std::string usual_hosts = {};         // as HostGroups says it, of the first difference
+  std::vector<Difference> differences;  // sorted by name
+  // For the first difference, in the words of HostGroups::usual_hosts.
+  std::string usual_hosts = {};
 };
 
-// The usual value of each item is the one that most hosts have; of equally many, that of the first
-// host. Cost: linear in hosts and items, and items that differ times hosts.
+// The usual value of an item is the one that most hosts have; if several are equally frequent, that
+// of the first host. Cost: linear in hosts and items, plus differing items times hosts.
 [[nodiscard]] std::vector<Deviation> deviations(std::span<const HostItems> hosts);
 
 }  // namespace muster::checks

@@ -1,4 +1,4 @@
-// The environment after activation, and what could not be looked at.
+// Differences in the environment after activation, and facts that could not be gathered.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -17,7 +17,7 @@
 namespace muster::checks {
 namespace {
 
-// Variables that differ from host to host, or from login to login, by their nature.
+// Variables that are expected to differ between hosts or between logins.
 bool is_of_the_host(std::string_view name) {
   constexpr std::array<std::string_view, 8> kNames = {"_",      "HOSTNAME", "HOST",   "NCCL_HOSTID",
                                                       "OLDPWD", "PWD",      "RANDOM", "SHLVL"};
@@ -26,13 +26,13 @@ bool is_of_the_host(std::string_view name) {
          name.starts_with("BASH_FUNC_");
 }
 
-// muster gives each rank its own, unless the activation sets it.
+// muster sets these for each rank unless the activation does.
 bool is_set_by_muster(std::string_view name) {
   return name.ends_with("_IFNAME") || name.ends_with("_IFACE") || name == "UCX_NET_DEVICES" ||
          name == "OMP_NUM_THREADS";
 }
 
-// What a host's variables are compared by: values that were told as harmless, else digests.
+// The values to compare. Where the facts contain only a digest of a value, compares the digests.
 Items items_of(const layout::Job& job, const facts::Environment& environment) {
   const auto is_compared = [&job](const std::string& name) {
     return !is_of_the_host(name) && !job.env_values.contains(name);
@@ -51,7 +51,7 @@ Items items_of(const layout::Job& job, const facts::Environment& environment) {
   return items;
 }
 
-// "n1.site.org" and "n1", of both names that a host has. The longer ones first.
+// The names of a host in full and up to the first dot ("n1.site.org" and "n1"), the longest first.
 std::vector<std::string> own_names(const Participant& host) {
   std::set<std::string> names;
   for (const std::string& name : {host.facts->hostname, host.name()}) {
@@ -59,7 +59,7 @@ std::vector<std::string> own_names(const Participant& host) {
     names.insert(name);
     const std::string first = name.substr(0, name.find('.'));
     const bool is_number = first.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_number) names.insert(first);  // not of an address
+    if (!is_number) names.insert(first);  // a number would be part of an IP address
   }
   std::vector<std::string> sorted(names.begin(), names.end());
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -68,13 +68,13 @@ std::vector<std::string> own_names(const Participant& host) {
 }
 
 bool is_part_of_word(const std::string& text, std::size_t at) {
-  if (at >= text.size()) return false;  // also before the first character
+  if (at >= text.size()) return false;  // also if `at` has wrapped around below 0
   const char c = text[at];
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 std::string without_names(std::string text, const std::vector<std::string>& names) {
-  constexpr std::string_view kPlaceholder = "\n";  // occurs in no value: they are printable
+  constexpr std::string_view kPlaceholder = "\n";  // values are printable, so no value contains it
   for (const std::string& name : names) {
     for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
       if (is_part_of_word(text, at - 1) || is_part_of_word(text, at + name.size())) continue;
@@ -96,8 +96,8 @@ ValuesByName values_of(const std::vector<HostItems>& hosts) {
   return values;
 }
 
-// "/local/n1/cache" on n1 and "/local/n2/cache" on n2 are alike. A host's name may also be a usual
-// value, so it is left out only where that makes the hosts more alike.
+// Makes "/local/n1/cache" on n1 and "/local/n2/cache" on n2 equal. A host's name may also occur in
+// a value by chance, so names are only replaced in variables where that makes more hosts equal.
 void leave_out_own_names(const std::vector<Participant>& hosts, std::vector<HostItems>& all) {
   std::vector<HostItems> nameless = all;
   for (std::size_t i = 0; i < nameless.size(); ++i) {
@@ -117,10 +117,10 @@ void leave_out_own_names(const std::vector<Participant>& hosts, std::vector<Host
   }
 }
 
-// Takes out the variables of which almost every host has a value of its own, as of a folder for
-// temporary files, and returns their names.
+// Removes the variables that differ on almost every host, such as one for a temporary directory,
+// and returns their names.
 std::vector<std::string> take_varied(std::vector<HostItems>& hosts) {
-  constexpr std::size_t kFewest = 4;  // fewer values are not too many to be shown
+  constexpr std::size_t kFewest = 4;  // so few values can all be shown
   std::vector<std::string> varied;
   for (const auto& [name, values] : values_of(hosts)) {
     const bool is_varied = values.size() >= kFewest && 4 * values.size() >= 3 * hosts.size();
@@ -132,7 +132,7 @@ std::vector<std::string> take_varied(std::vector<HostItems>& hosts) {
   return varied;
 }
 
-// How a variable is not as usual.
+// Describes how a variable differs from the usual value.
 std::string oddity(const Difference& one, const facts::Environment& here,
                    const facts::Environment& usual) {
   const auto setting = here.settings.find(one.name);
@@ -167,14 +167,16 @@ bool matters(const facts::NotSeen& one, bool is_first) {
   return is_first && (one.what == "listeners" || one.what == "port_range");
 }
 
-// Whether another finding has the cause already: the loader that cannot load the program.
+// Whether another finding already names the cause, which is that the loader cannot load the
+// program.
 bool is_said(const facts::NotSeen& one, const facts::Facts& facts) {
   if (one.what != "software.libraries" || !facts.program) return false;
   return !facts.program->missing_interpreter.empty() || !facts.program->noexec_mount.empty() ||
          !was_seen(facts, "program.libraries");
 }
 
-// Variables that the host's activation sets but that the ranks get from here with another value.
+// Variables that the host's activation sets but that the launcher's environment overrides with
+// another value.
 std::vector<std::string> undone(const layout::Job& job, const facts::Environment& environment) {
   std::vector<std::string> names;
   for (const auto& [name, value] : job.env_values) {

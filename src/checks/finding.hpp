@@ -1,4 +1,4 @@
-// Findings: what will go wrong. Rules over Facts and Layout, all pure.
+// Findings: what will go wrong. Rules derive them from Facts and Layout. All pure.
 #pragma once
 
 #include <span>
@@ -17,45 +17,47 @@ namespace muster::checks {
 enum class Severity { kNote, kWarning, kError };
 
 struct Finding {
-  std::string id;  // of the failure catalogue
+  std::string id;  // in the failure catalogue
   Severity severity = Severity::kWarning;
-  std::vector<std::string> hosts;  // in the cluster's order; empty: the whole cluster
+  std::vector<std::string> hosts;  // in the cluster's order; empty for the whole cluster
   std::string what;                // one sentence without a full stop
-  std::string evidence = {};       // what was seen
-  std::string fix = {};            // what to do, a command to paste where there is one
+  std::string evidence = {};       // what muster saw
+  std::string fix = {};            // what to do, if possible with a command to paste
 };
 
-// All that a rule may look at.
+// Everything that a rule may use.
 struct Scene {
   const layout::Job& job;
   const hosts::Cluster& cluster;
-  std::span<const facts::Survey> surveys;  // one a host of the cluster, in its order
+  std::span<const facts::Survey> surveys;  // one per host of the cluster, in its order
   const facts::Facts& launcher;
   const layout::Layout& layout;
-  std::span<const facts::Trial> trials = {};  // connections between hosts; empty: none was tried
+  // Connections that were tried between hosts; empty if none.
+  std::span<const facts::Trial> trials = {};
   std::span<const facts::SavedState> saved = {};  // of the hosts that have one, in any order
 };
 
 struct Rule {
-  std::string_view name;  // for people and tests: "same-address"
+  std::string_view name;  // for people and tests, such as "same-address"
   std::vector<Finding> (*judge)(const Scene& scene);
 };
 
 [[nodiscard]] std::span<const Rule> rules();
 
-// What all rules find, errors first, equal findings of several hosts as one.
+// The findings of all rules, errors first. Equal findings of several hosts are merged into one.
 [[nodiscard]] std::vector<Finding> judge(const Scene& scene);
 
-// What was compared of the software that the ranks load, and how well, for people: one line. Empty:
-// nothing was.
+// One line for people about which software of the ranks was compared, and how thoroughly. Empty if
+// none was.
 [[nodiscard]] std::string compared_software(const Scene& scene);
 
-// Which hosts were compared with their saved states, for people: one line. Empty: no host answered.
+// One line for people about which hosts were compared with their saved states. Empty if no host
+// answered.
 [[nodiscard]] std::string compared_states(const Scene& scene);
 
 [[nodiscard]] std::string to_json(const Finding& finding);  // one line
 [[nodiscard]] Result<Finding> parse_finding(const std::string& json);
-// The table for people; `colours` mark its severities.
+// The table for people. With `colours`, severities are coloured.
 [[nodiscard]] std::string to_text(std::span<const Finding> findings, bool colours = false);
 [[nodiscard]] bool has_errors(std::span<const Finding> findings);
 

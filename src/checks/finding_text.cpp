@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kSeverityWidth = 9;
-constexpr std::size_t kMostHostsWidth = 28;  // longer names get a line of their own
+constexpr std::size_t kMostHostsWidth = 28;  // longer lists of hosts get their own line
 
 const char* word_for(Severity severity) {
   if (severity == Severity::kError) return "ERROR";
@@ -24,7 +24,7 @@ std::string hosts_text(const Finding& finding) {
   return finding.hosts.empty() ? "all" : printable(hosts::fold(finding.hosts));
 }
 
-// Commands stay whole on their lines: they are there to be pasted.
+// Commands are not wrapped, so that users can paste them.
 std::string fix_text(const std::string& fix) {
   const std::string margin(kSeverityWidth, ' ');
   std::string text;
@@ -43,7 +43,7 @@ std::string fix_text(const std::string& fix) {
   return text;
 }
 
-// Over text that begins with the finding's severity.
+// Colours the severity, with which `text` must begin.
 std::string with_colour(Severity severity, std::string text) {
   const std::string word = word_for(severity);
   if (severity == Severity::kNote) return text;

@@ -1,4 +1,4 @@
-// GPUs that are sick, slow or taken.
+// GPUs that are faulty, slow or in use.
 #include <algorithm>
 #include <array>
 
@@ -16,17 +16,18 @@ using facts::Gpu;
 constexpr const char* kDrainHost =
     "leave the host out with --exclude until the GPU has been reset or the host rebooted; to reset "
     "it, first end all programs on the GPU, then run:\n";
-// More than an idle driver or a desktop takes.
+// An idle driver or a desktop uses less memory than this.
 constexpr std::int64_t kMuchMemory = std::int64_t{2} << 30;
 constexpr double kRecent = 24 * 3600;  // seconds
 
-// What is wrong with one GPU, in words; empty: nothing of this kind.
+// One kind of problem of a GPU. `say` describes it for one GPU, and returns an empty text if the
+// GPU does not have the problem.
 struct GpuSign {
   std::string_view id;
   const char* what;
   std::string (*say)(const Gpu& gpu);
   const char* fix;
-  const char* command = nullptr;  // for the end of the fix
+  const char* command = nullptr;  // appended to the fix
 };
 
 std::string counted_errors(std::int64_t count) {
@@ -46,7 +47,7 @@ std::string say_pending(const Gpu& gpu) {
   return gpu.retired_pages_pending.value_or(false) ? "a page retirement is pending" : "";
 }
 
-// Clocks that the power limit lowers under load are as they should be.
+// Ignores clocks that were lowered because of the power limit, which is normal under load.
 std::string say_throttled(const Gpu& gpu) {
   constexpr std::array<std::string_view, 8> kBad = {
       "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown",
@@ -64,7 +65,7 @@ std::string say_narrow(const Gpu& gpu) {
 }
 
 std::string say_links(const Gpu& gpu) {
-  // A card without a bridge has links, and all of them are down.
+  // If all links are down, the card is just not connected to others by a bridge.
   if (gpu.nvlinks_down <= 0 || gpu.nvlinks_up <= 0) return {};
   return fmt::format("{} of {} down", gpu.nvlinks_down, gpu.nvlinks_up + gpu.nvlinks_down);
 }
@@ -119,7 +120,7 @@ std::string say_lost(const Gpu& gpu) {
   return gpu.problem;
 }
 
-// Programs that hold a GPU everywhere, and compute nothing.
+// Programs that keep GPUs open on many hosts but compute nothing.
 bool is_service(std::string_view command) {
   constexpr std::array<std::string_view, 8> kServices = {
       "Xorg",          "Xwayland",        "gnome-shell",
@@ -160,8 +161,8 @@ Finding about_gpus(const GpuSign& sign, const Participant& host, std::string evi
           .fix = std::move(fix)};
 }
 
-// NVSwitches carry the NVLinks only after the fabric manager has set them up; CUDA refuses to start
-// before that (error 802).
+// NVLinks through NVSwitches work only after the fabric manager has set them up. Until then CUDA
+// does not start (error 802).
 Findings fabric_findings(const Scene& scene, const Participant& host) {
   const facts::GpuDrivers& drivers = host.facts->gpu_drivers;
   const auto say = [](const Gpu& gpu) {
@@ -202,7 +203,8 @@ constexpr GpuSign kTaken = {
     kGpuTaken, "other programs use a GPU: the job may be slow or run out of memory", say_taken,
     "wait until they have ended, end them, or choose other GPUs with -x CUDA_VISIBLE_DEVICES=..."};
 
-// One finding for each kind of error: each has its own page in the handbook.
+// Makes one finding per kind of error, because each kind has its own entry in the failure
+// catalogue.
 Findings xid_findings(const Participant& host) {
   Findings findings;
   for (const XidMeaning& meaning : kXids) {
@@ -222,7 +224,8 @@ Findings xid_findings(const Participant& host) {
   return findings;
 }
 
-// A card that nobody uses is no loss where no host has a GPU that works.
+// Whether GPU problems affect this job. If no host has a working GPU, an unused card does not
+// matter.
 bool gpus_matter(const Scene& scene, const std::vector<Participant>& hosts) {
   return wants_gpus(scene) || std::any_of(hosts.begin(), hosts.end(), [](const Participant& host) {
            const auto& gpus = host.facts->gpus;

@@ -1,5 +1,5 @@
-// GPUs that differ from those of the other hosts. Different GPUs work together; the slower ones set
-// the pace.
+// GPUs that differ from those of the other hosts. Different GPUs work together, but the slower ones
+// set the pace.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -41,14 +41,14 @@ std::vector<GpuHost> hosts_with_gpus(const Scene& scene) {
   return hosts;
 }
 
-// Ranks that take the LOCAL_RANK-th GPU find none.
+// Ranks that select the GPU with the number LOCAL_RANK would find none.
 std::string short_of_gpus(const GpuHost& host) {
   const auto gpus = static_cast<int>(host.gpus.size());
   const int ranks = host.host.placement->ranks;
   return gpus > 0 && ranks > gpus ? fmt::format("; {} ranks are to run there", ranks) : "";
 }
 
-// Of equally frequent inventories, the one with most GPUs is the usual one.
+// Of equally frequent inventories, the one with the most GPUs is the usual one.
 HostGroups by_inventory(std::vector<GpuHost> hosts) {
   std::stable_sort(hosts.begin(), hosts.end(), [](const GpuHost& one, const GpuHost& two) {
     return one.gpus.size() > two.gpus.size();
@@ -58,8 +58,8 @@ HostGroups by_inventory(std::vector<GpuHost> hosts) {
   return groups;
 }
 
-// Whether it is a machine like `usual` with fewer of the same GPUs, and so few that no machine is
-// sold with them: seven instead of eight.
+// Whether the host seems to have lost GPUs: it is a machine like `usual` with fewer of the same
+// GPUs, and their number is unusual for a machine, such as seven.
 bool lacks_gpus(const GpuHost& host, const GpuHost& usual) {
   return host.gpus.size() < usual.gpus.size() && !std::has_single_bit(host.gpus.size()) &&
          host.host.facts->cpu.model == usual.host.facts->cpu.model &&
@@ -68,7 +68,8 @@ bool lacks_gpus(const GpuHost& host, const GpuHost& usual) {
              [&](const Gpu* gpu) { return gpu->model == usual.gpus.front()->model; });
 }
 
-// "; none at 0000:c3:00.0", where the usual host has a GPU; empty: the hosts are wired differently.
+// Returns "; none at 0000:c3:00.0" for the slots in which only the usual host has a GPU. Empty if
+// the GPUs of the two hosts are at different addresses anyway.
 std::string missing_text(const GpuHost& host, const GpuHost& usual) {
   std::vector<std::string> here, missing;
   for (const Gpu& gpu : host.host.facts->gpus) here.push_back(gpu.pci);
@@ -96,8 +97,8 @@ Finding odd_inventory(const GpuHost& host, const GpuHost& usual, const std::stri
                        "pace of the slowest GPU"};
 }
 
-// Several hosts that are alike, or a host of another model, are a cluster of different machines. A
-// single host with fewer GPUs than others of its kind may have lost some.
+// Only a single host with fewer GPUs than others of its kind may have lost some. Several such
+// hosts, or a host of another model, are just different machines.
 Findings odd_inventories(const std::vector<GpuHost>& hosts) {
   const HostGroups groups = by_inventory(hosts);
   const auto usual = std::find_if(hosts.begin(), hosts.end(), [&](const GpuHost& host) {
@@ -116,7 +117,8 @@ Findings odd_inventories(const std::vector<GpuHost>& hosts) {
   return findings;
 }
 
-// The same model in a slot with fewer lanes. A GPU below its own maximum is another rule's.
+// Finds GPUs in slots with fewer lanes than most of their model. GPUs below their own maximum are
+// found by another rule.
 Findings odd_widths(const std::vector<GpuHost>& hosts) {
   std::map<std::string, std::map<int, int>> counts;  // by model, by width
   for (const GpuHost& host : hosts) {
@@ -148,7 +150,8 @@ Findings odd_widths(const std::vector<GpuHost>& hosts) {
   return findings;
 }
 
-// Below the others of its host: a whole host with an older PCIe is a machine of another kind.
+// Finds GPUs with a slower PCIe link than others of the same host. A whole host with an older PCIe
+// generation is a different machine and not a fault.
 Findings slow_links(const std::vector<GpuHost>& hosts) {
   Findings findings;
   for (const GpuHost& host : hosts) {
@@ -197,7 +200,7 @@ Findings odd_mig(const std::vector<GpuHost>& hosts) {
          .fix = "switch it off, with no program on the GPUs, or use only hosts that are alike:\n" +
                 command_on_hosts("sudo nvidia-smi -mig 0")});
   }
-  if (findings.size() == with_gpus) return {};  // wanted
+  if (findings.size() == with_gpus) return {};  // all hosts have it, so it is intended
   return findings;
 }
 

@@ -1,4 +1,4 @@
-// Drivers, tools and libraries that do not fit the GPUs or each other.
+// Drivers, tools and libraries that do not match the GPUs or each other.
 #include <algorithm>
 #include <charconv>
 
@@ -19,7 +19,8 @@ int leading_number(std::string_view text) {
   return value;
 }
 
-// The oldest driver for programs of a major version of CUDA, all minor versions of which work.
+// The oldest driver that runs programs of this major version of CUDA. It runs all of its minor
+// versions.
 int oldest_driver(std::string_view cuda) {
   const int major = leading_number(cuda);
   return major >= 13 ? 580 : major == 12 ? 525 : major == 11 ? 450 : 0;
@@ -30,7 +31,8 @@ bool has_nvidia(const Participant& host) {
                      [](const facts::Gpu& gpu) { return gpu.vendor == "NVIDIA"; });
 }
 
-// Containers may bring a library that lets newer programs run on data centre GPUs.
+// Whether a library in the container lets newer CUDA programs run with an older driver on data
+// centre GPUs.
 bool has_forward_compatibility(const facts::Facts& host) {
   const auto path = host.environment.seen.find("LD_LIBRARY_PATH");
   return path != host.environment.seen.end() && path->second.find("compat") != std::string::npos;
@@ -69,7 +71,7 @@ void add_old_driver(const Scene& scene, const Participant& host, Findings& findi
 }
 
 void add_torch_without_gpus(const Participant& host, Findings& findings) {
-  // PyTorch may use Intel's GPUs through an extension that its version does not show.
+  // PyTorch may use Intel GPUs through an extension, which does not show in PyTorch's version.
   const bool usable = std::any_of(
       host.facts->gpus.begin(), host.facts->gpus.end(),
       [](const facts::Gpu& gpu) { return gpu.problem.empty() && gpu.vendor != "Intel"; });
@@ -90,7 +92,7 @@ void add_torch_without_gpus(const Participant& host, Findings& findings) {
            "has it"});
 }
 
-// The tools' failures that are more than a fact that could not be gathered.
+// Failures of a vendor's tool that indicate more than a missing fact.
 void add_failed_tool(const Scene& scene, const Participant& host, Findings& findings) {
   for (const facts::NotSeen& one : host.facts->not_seen) {
     if (one.what != "gpus.nvidia-smi" && one.what != "gpus.amd-smi" &&
@@ -125,18 +127,18 @@ void add_failed_tool(const Scene& scene, const Participant& host, Findings& find
   }
 }
 
-// Whether the RDMA cards of the host can read and write the memory of its GPUs.
+// Whether the host's RDMA cards can access GPU memory directly.
 bool has_gpudirect(const Participant& host) {
   const facts::PeerMemory& memory = host.facts->peer_memory;
   return !memory.module.empty() || memory.dmabuf.value_or(false);
 }
 
-// Only where other hosts can: elsewhere nobody may have set it up on purpose.
+// Compares hosts with each other. If no host has GPUDirect, it may be off on purpose.
 Findings without_gpudirect(const Scene& scene) {
   const bool is_verbs =
       scene.layout.fabric == layout::Fabric::kInfiniband || layout::is_roce(scene.layout.fabric);
   if (!is_verbs) return {};
-  std::string module;  // of the others
+  std::string module;  // module that other hosts have loaded
   std::vector<std::string> able, unable;
   for (const Participant& host : participants(scene)) {
     if (host.facts->gpus.empty()) continue;

@@ -1,4 +1,4 @@
-// Hosts by what they have in common.
+// Groups hosts by a property.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,19 @@ struct HostGroup {
   std::vector<std::string> hosts;
 };
 
-// Groups in the order in which their first host came. Cost: constant for each host added.
+// Groups are in the order of their first hosts. Cost: constant per added host.
 class HostGroups {
  public:
   void add(const std::string& key, const std::string& host);
 
   [[nodiscard]] const std::vector<HostGroup>& all() const { return groups_; }
-  // The largest, of equal ones the first: what most hosts have. Cost: linear in groups.
+  // The largest group, which has the usual value; of equally large ones, the first. Cost: linear in
+  // groups.
   [[nodiscard]] const HostGroup& usual() const;
-  // "most hosts" where they are, else their names: of two hosts neither is the usual one. Cost:
-  // linear in hosts.
+  // "most hosts" if that is true, otherwise their names, because of two hosts neither is usual.
+  // Cost: linear in hosts.
   [[nodiscard]] std::string usual_hosts() const;
-  [[nodiscard]] std::vector<HostGroup> odd() const;  // all others
+  [[nodiscard]] std::vector<HostGroup> odd() const;  // all but the usual one
 
  private:
   std::vector<HostGroup> groups_;

@@ -29,26 +29,28 @@ bool has_rdma_device(const facts::Facts& host, std::string_view name) {
                      [&](const facts::RdmaPort& port) { return port.device == name; });
 }
 
-// Whether the host has the interface or device that a name in the variable's list stands for.
+// Whether the host has the interface or device to which this entry of the variable refers.
 bool is_there(const facts::Facts& host, std::string_view variable, std::string_view name) {
   if (variable == "UCX_NET_DEVICES") {
-    const std::string_view device = name.substr(0, name.find(':'));  // "mlx5_0:1" has a port
+    // Removes the port, as in "mlx5_0:1".
+    const std::string_view device = name.substr(0, name.find(':'));
     return name == "all" || has_device(host, device, false) || has_rdma_device(host, device);
   }
-  if (variable == "NCCL_SOCKET_IFNAME") {  // names are prefixes unless the list begins with '='
+  // The list consists of prefixes unless it begins with '='.
+  if (variable == "NCCL_SOCKET_IFNAME") {
     return has_device(host, name.substr(0, name.find(':')), true);
   }
   return has_device(host, name, false);
 }
 
 bool is_usable(const facts::Facts& host, std::string_view variable, const std::string& value) {
-  if (value.empty() || value.starts_with('^')) return true;  // '^' lists what to avoid
+  if (value.empty() || value.starts_with('^')) return true;  // '^' lists what to exclude
   const bool is_exact = value.starts_with('=');
   const std::vector<std::string> names = listed_names(is_exact ? value.substr(1) : value);
   const auto has_it = [&](const std::string& name) {
     return is_exact ? has_device(host, name, false) : is_there(host, variable, name);
   };
-  // Gloo fails on the first name that does not exist; the others use any that does.
+  // Gloo fails if one of the names does not exist. The others use any of them that exists.
   return variable == "GLOO_SOCKET_IFNAME" ? std::all_of(names.begin(), names.end(), has_it)
                                           : std::any_of(names.begin(), names.end(), has_it);
 }

@@ -1,4 +1,5 @@
-// Variables with which the user names a network interface for Gloo, NCCL and others, on all ranks.
+// Variables by which users choose a network interface for Gloo, NCCL and others. All ranks get
+// them.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace muster::checks {
 
-// Names of those that are passed to the ranks, sorted.
+// The names of these variables that the job passes to its ranks, sorted.
 [[nodiscard]] std::vector<std::string> interface_variables(const layout::Job& job);
 
 }  // namespace muster::checks

@@ -1,4 +1,4 @@
-// What a job in an IPv6 network needs of the engine and of the hosts.
+// What a job in an IPv6 network requires from the engine and the hosts.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -34,7 +34,8 @@ Findings refuse_engine(const Scene& scene) {
                   "network"}};
 }
 
-// In any network: the address is all that the engine knows of the host.
+// Rejects hosts that are listed by IPv6 addresses if the engine cannot take them. This is
+// independent of the job's network, since the address is all that the engine gets.
 Findings refuse_addresses(const Scene& scene) {
   const layout::Engine& chosen = scene.layout.engine;
   if (chosen.major >= engines::find(chosen.kind).ipv6_hosts_since) return {};
@@ -53,7 +54,8 @@ Findings refuse_addresses(const Scene& scene) {
                   "5, Intel MPI or torchrun"}};
 }
 
-// Told an interface, Gloo takes its first address; the kernel lists IPv4 addresses first.
+// The address that Gloo uses when muster gives it an interface: the first one. The kernel lists
+// IPv4 addresses first.
 const facts::Address* address_of_gloo(const Participant& host) {
   for (const facts::Interface& interface : host.facts->interfaces) {
     if (interface.name != host.placement->interface || interface.addresses.empty()) continue;

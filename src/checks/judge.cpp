@@ -10,7 +10,7 @@
 namespace muster::checks {
 namespace {
 
-// Equal findings as one, in the order of the first.
+// Merges equal findings of several hosts, in the order of their first occurrences.
 Findings merge(Findings all) {
   Findings merged;
   std::map<std::tuple<std::string, Severity, std::string, std::string, std::string, bool>,

@@ -1,4 +1,4 @@
-// What the system lets a job take: shared memory, open files, locked memory.
+// Limits of the system: shared memory, open files, locked memory.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,20 +13,21 @@ namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-// A rank's part of /dev/shm: NCCL takes 10 to 33 MB for each pair of ranks on a host, an MPI up to
-// 16 MB, and DataLoader workers hand their batches over through it. A container's 64 MB in all is
-// enough for none.
+// How much of /dev/shm a rank needs. NCCL takes 10 to 33 MB for each pair of ranks on a host, an
+// MPI up to 16 MB, and DataLoader workers pass their batches through it. The 64 MB that a container
+// has by default are not enough.
 constexpr std::int64_t kShmOfRank = 64 * kMiB;
-// Less than that is used up by the first queue pairs and buffers of a rank.
+// The first queue pairs and buffers of a rank need this much locked memory.
 constexpr std::int64_t kLeastLocked = 64 * kMiB;
 
-// A pod's specification cannot set the limit itself.
+// Kubernetes has no field for this limit in a pod's specification.
 constexpr const char* kPodMemlockFix =
     "run the container as root with the capability IPC_LOCK (securityContext.capabilities.add; "
     "muster emit k8s --rdma writes it), or start the nodes' container runtime without a limit: "
     "LimitMEMLOCK=infinity in the unit of containerd or crio";
 
-// Open files that a rank needs in a job of that size: the catalogue's formula for one group.
+// How many files a rank opens in a job of this size, by the formula in the failure catalogue for
+// one process group.
 std::int64_t files_needed(int ranks) {
   return 4 * std::int64_t{ranks} + 256;
 }
@@ -35,7 +36,7 @@ bool is_below(std::int64_t limit, std::int64_t needed) {
   return limit >= 0 && limit < needed;
 }
 
-// Nobody has a limit of 0 open files: it was not looked at.
+// A limit of 0 open files does not exist, so 0 means that it is unknown.
 bool is_known(const facts::Limit& limit) {
   return limit.soft != 0 || limit.hard != 0;
 }
@@ -58,7 +59,7 @@ std::string shm_fix(const facts::Facts& facts, std::int64_t needed, bool in_pod)
       size, command_on_hosts(fmt::format("sudo mount -o remount,size={}G /dev/shm", size)));
 }
 
-// limits.d is read at logins by PAM; the processes of a container inherit what its engine sets.
+// PAM applies limits.d only at logins, so in a container the engine must set the limit.
 Finding raised_in_container(std::string_view id, const Participant& host, const std::string& name,
                             const std::string& value) {
   const std::string number = value == "unlimited" ? "-1" : value;
@@ -73,7 +74,7 @@ Finding raised_limit(std::string_view id, const Participant& host, const std::st
   return {
       .id = std::string(id),
       .hosts = {host.name()},
-      // "stop" and not "exit": a run that goes on over the connection keeps it.
+      // A run that uses the connection keeps it after -O stop, but would lose it after -O exit.
       .fix = fmt::format("{}\nthe new limit applies to new logins; muster's open connection to a "
                          "host keeps the old limit until you close it, with one command per "
                          "host:\n  ssh -o ControlPath=~/.ssh/muster/cm/%C -O stop HOST",
@@ -145,7 +146,7 @@ Findings find_nofile(const Scene& scene) {
 Findings find_memlock(const Scene& scene) {
   Findings findings;
   if (scene.layout.placements.size() < 2 && scene.job.pods < 2) return findings;
-  // MPI may still use RDMA, hence a warning.
+  // If NCCL does not use RDMA, a low limit is only a warning, because MPI may still use RDMA.
   const auto no_rdma = scene.job.env_values.find("NCCL_IB_DISABLE");
   const bool nccl_uses_it = no_rdma == scene.job.env_values.end() || no_rdma->second != "1";
   for (const Participant& host : participants(scene)) {

@@ -1,4 +1,5 @@
-// The engine on the launcher, on the hosts, and the MPI that the program was linked to.
+// The MPI that starts the job, on the launcher and on the hosts, and the MPI that the program is
+// linked to.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ std::string found_text(const facts::Facts& facts) {
   return texts.empty() ? "no mpirun was found" : "found " + listed(texts, 4);
 }
 
-// The launcher that was asked for is no program here: what is one is among the facts.
+// The requested launcher is not a program on this machine. If it were, it would be among the facts.
 Finding not_there(const Scene& scene, const std::string& asked) {
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
@@ -69,7 +70,8 @@ Finding none_there(const layout::Engine& engine, const Participant& host) {
           .fix = "install the same MPI on the host, at the same path as on this machine"};
 }
 
-// The launcher here has the program that it would start there.
+// The launcher on this machine has a daemon beside it, which it would start on the host, but the
+// host lacks it.
 Finding lacks_daemon(const layout::Engine& engine, const facts::Mpi& here,
                      const Participant& host) {
   return {.id = std::string(kEngineMissing),
@@ -80,7 +82,7 @@ Finding lacks_daemon(const layout::Engine& engine, const facts::Mpi& here,
           .fix = "install the same MPI on the host again, at the same path as on this machine"};
 }
 
-// How the host's engine differs from the launcher's; nothing: not at all.
+// How the MPI on the host differs from the one on the launcher; nothing if it does not.
 std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& there) {
   const layout::Version own = layout::parse_version(here.version);
   const layout::Version other = layout::parse_version(there.version);
@@ -113,7 +115,8 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
   return finding;
 }
 
-// The program loads the engine's own library, of which the rule engine speaks already.
+// Whether the program loads the engine's own library. A difference in it is already reported as a
+// difference between the engines.
 bool is_told_by_engine(const facts::Mpi* here, const facts::Mpi* there,
                        const facts::Program& program) {
   return here != nullptr && there != nullptr && program.libmpi &&
@@ -161,7 +164,7 @@ Finding speaks_of_mpi(const Scene& scene) {
           "does not use MPI, pass --engine torchrun"};
 }
 
-// Each host uses its own torchrun.
+// Checks every host, because each host uses its own torchrun.
 Findings find_torchrun(const Scene& scene) {
   Findings findings;
   if (scene.job.engine.empty() && !scene.job.mpi_word.empty()) {
@@ -174,7 +177,8 @@ Findings find_torchrun(const Scene& scene) {
   return findings;
 }
 
-// torchrun tells no MPI who it is.
+// Finds programs that are linked to MPI. torchrun does not tell MPI about ranks, so each would be
+// alone.
 Findings alone_under_torchrun(const Scene& scene) {
   Findings findings;
   for (const Participant& host : participants(scene)) {
@@ -186,7 +190,7 @@ Findings alone_under_torchrun(const Scene& scene) {
   return findings;
 }
 
-// The ranks that call MPI_Init would end there; others, such as those that use Gloo, would not.
+// The rank would abort in MPI_Init. Ranks that do not use MPI, for example with Gloo, would run.
 Finding cannot_start(const Scene& scene, const facts::Mpi& mpi, const Participant& host) {
   const auto& program = host.facts->program;
   const bool uses_mpi = (program && !program->libmpi_kind.empty()) || !scene.job.mpi_word.empty();

@@ -1,4 +1,4 @@
-// Whether the hosts can meet, and through which interface.
+// Whether the hosts have a common network, and by which interfaces.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -33,7 +33,7 @@ std::string own_name_fix(const Participant& host) {
                                                  fix;
 }
 
-// Networks through which hosts could meet, with the hosts that are in each.
+// The networks through which hosts could reach each other, with the hosts in each.
 using Reach = std::map<layout::Network, std::vector<std::string>>;
 
 Reach reach_of(std::span<const Participant> hosts) {
@@ -55,7 +55,8 @@ std::string networks_of(const facts::Facts& facts) {
   return texts.empty() ? "no network that leads out of the host" : listed(texts, 4);
 }
 
-// The hosts outside the network that most are in; all of them where no two share one.
+// The hosts outside the network that contains most hosts. If no two hosts share a network, all
+// hosts.
 std::vector<const Participant*> outsiders(std::span<const Participant> hosts, const Reach& reach) {
   const auto most = std::max_element(
       reach.begin(), reach.end(),
@@ -79,7 +80,7 @@ std::string shared_evidence(const Reach& reach) {
   return listed(texts, 4);
 }
 
-// muster names the interface to every layer, but does not override the user's variables.
+// muster passes the interface to every library, but does not override the user's variables.
 std::string nothing_to_do(const Scene& scene) {
   const std::vector<std::string> set = interface_variables(scene.job);
   return set.empty()
@@ -99,7 +100,8 @@ Finding differing_names(const Scene& scene, const HostGroups& names) {
           .fix = nothing_to_do(scene)};
 }
 
-// But for those whose address other hosts have too: of these the rule same-address tells.
+// The virtual interfaces that muster avoids. Leaves out those whose address other hosts have too,
+// because the rule same-address reports these.
 std::vector<std::string> avoidable(const facts::Facts& facts, const SharedAddresses& shared) {
   std::vector<std::string> texts;
   for (const facts::Interface& interface : facts.interfaces) {
@@ -144,7 +146,8 @@ Findings find_no_subnet(const Scene& scene) {
   if (!scene.layout.subnet.empty() || hosts.size() < 2) return {};
   const Reach reach = reach_of(hosts);
   const std::vector<const Participant*> out = outsiders(hosts, reach);
-  // All are in one network, but not with addresses of their own: the rule same-address says so.
+  // All hosts are in one network, but some have the same address, which the rule same-address
+  // reports.
   if (out.empty()) return {};
   Finding finding{.id = std::string(kNoCommonSubnet),
                   .severity = Severity::kError,

@@ -1,4 +1,4 @@
-// The hosts that rules look at.
+// The hosts that rules examine.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace muster::checks {
 
-// A host that gets ranks and told what it is.
+// A host that gets ranks and whose facts are known.
 struct Participant {
   const layout::Placement* placement = nullptr;
   const facts::Survey* survey = nullptr;
@@ -19,13 +19,13 @@ struct Participant {
   [[nodiscard]] const std::string& name() const { return placement->host; }
 };
 
-// In the cluster's order. Cost: linear in hosts.
+// Returns the participants in the cluster's order. Cost: linear in hosts.
 [[nodiscard]] std::vector<Participant> participants(const Scene& scene);
 
 using SurveysByName = std::unordered_map<std::string_view, const facts::Survey*>;
 [[nodiscard]] SurveysByName surveys_by_name(const Scene& scene);
 
-// Whether a probe of that name could look.
+// Whether the probe with this name succeeded.
 [[nodiscard]] bool was_seen(const facts::Facts& facts, std::string_view what);
 
 }  // namespace muster::checks

@@ -34,7 +34,8 @@ std::string other_port(std::span<const Participant> hosts) {
                    : fmt::format("--master-port {}", port);
 }
 
-// Hosts whose own range of outgoing ports leaves none for rank 0; all if only together they do.
+// The hosts whose range of ephemeral ports leaves no port for rank 0. If that is true only for all
+// ranges together, returns all hosts.
 std::vector<std::string> without_free_port(std::span<const Participant> hosts) {
   std::vector<std::string> names;
   for (const Participant& host : hosts) {
@@ -47,7 +48,8 @@ std::vector<std::string> without_free_port(std::span<const Participant> hosts) {
   return names;
 }
 
-// "eth1 (203.0.113.5)": addresses at which machines outside the job may reach the host.
+// The addresses, such as "eth1 (203.0.113.5)", at which machines outside the job may reach the
+// host.
 std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::string& subnet) {
   const auto own = layout::parse_network(subnet);
   const auto is_outside = [&](const facts::Address& address) {
@@ -64,7 +66,7 @@ std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::
   return ways;
 }
 
-// Whether an argument for the engine names its open rendezvous.
+// Whether an argument for the engine selects its rendezvous that is open to all networks.
 bool asks_for_open_rendezvous(const layout::Job& job, std::string_view rendezvous) {
   const auto& words = job.engine_args;
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
@@ -77,7 +79,8 @@ bool has_open_rendezvous(const Scene& scene, const engines::Kind& engine) {
   return scene.layout.min_hosts > 0 || asks_for_open_rendezvous(scene.job, engine.open_rendezvous);
 }
 
-// What a program without Python opens is not known. One that uses libmuster opens nothing outside.
+// Whether the job opens a port on all interfaces. PyTorch does. For programs without Python it is
+// unknown, and programs with libmuster do not.
 bool listens_everywhere(const Scene& scene, const engines::Kind& engine) {
   if (scene.job.confine_store) return false;
   const std::vector<std::string>& program = scene.job.program;
@@ -97,7 +100,7 @@ Finding open_store(const Scene& scene, const Participant& first, const std::stri
                              can_confine ? ", or pass --confine-store to muster run" : "")};
 }
 
-// A port that machines outside the job's network may reach.
+// Finds a port that machines outside the job's network can reach.
 Findings find_open_port(const Scene& scene, const Participant& first) {
   const engines::Kind& engine = engines::find(scene.layout.engine.kind);
   const std::vector<std::string> open = ways_from_outside(*first.facts, scene.layout.subnet);
@@ -125,7 +128,8 @@ Findings find_open_port(const Scene& scene, const Participant& first) {
 Findings find_port(const Scene& scene) {
   const std::vector<Participant> hosts = participants(scene);
   if (hosts.empty() || hosts.front().placement != scene.layout.placements.data()) return {};
-  if (scene.job.pod > 0) return {};  // rank 0 listens in the first pod, perhaps by now on this host
+  // Rank 0 listens in the first pod, which may be on this host and use the port already.
+  if (scene.job.pod > 0) return {};
   const Participant& first = hosts.front();
   const int port = scene.layout.master_port;
   if (port == 0) {

@@ -1,4 +1,4 @@
-// The program that is to run, and the folder in which it starts.
+// The program to run, and the directory in which it starts.
 #include <fmt/format.h>
 
 #include "checks/activation_advice.hpp"
@@ -18,7 +18,7 @@ bool is_path(std::string_view word) {
   return word.find('/') != std::string_view::npos;
 }
 
-// The job's own word for the program: what a host calls it is no word for a command here.
+// The program as the user typed it. Its path on a host would be wrong in commands for this machine.
 std::string word_of(const Scene& scene) {
   return scene.job.program.empty() ? std::string() : scene.job.program.front();
 }
@@ -94,7 +94,7 @@ Finding lacks_libraries(const facts::Program& program) {
               command_on_hosts("ldd " + sys::quote(std::string_view(program.path)))};
 }
 
-// At most one: what is missing has no mode and no libraries.
+// Returns at most one finding, because a missing program has no mode and no libraries to report.
 std::optional<Finding> trouble(const Scene& scene, const facts::Program& program,
                                const facts::Facts& facts) {
   if (program.path.empty()) return missing(scene, program, facts);
@@ -111,7 +111,8 @@ Findings find_program(const Scene& scene) {
   Findings findings;
   HostGroups builds;
   const auto script = layout::python_code(scene.job.program);
-  const bool is_script = script && script->word == word_of(scene);  // find_script compares it
+  // Find_script compares the script itself.
+  const bool is_script = script && script->word == word_of(scene);
   const std::vector<Participant> hosts = participants(scene);
   const auto other_python = hosts_of_other_python(hosts);  // find_software reports these
   for (const Participant& host : hosts) {
@@ -143,7 +144,8 @@ Findings find_program(const Scene& scene) {
 
 Findings find_folder(const Scene& scene) {
   const std::string& folder = scene.job.folder;
-  // Where the ranks would start without it.
+  // If there is no directory or it is the home directory, the ranks start in the home directory
+  // anyway.
   if (scene.job.program.empty() || folder.empty() || folder == scene.launcher.home) return {};
   Findings findings;
   for (const Participant& host : participants(scene)) {

@@ -19,8 +19,8 @@ using layout::Fabric;
 using layout::gbit_of;
 using layout::port_name;
 
-// Hosts with as many GPUs and the same CPU: only among these is a difference a fault. A cluster of
-// several models works, and its hosts have different cards by design.
+// Hosts are compared only with hosts that have the same CPU and as many GPUs. A cluster may mix
+// models on purpose, and these have different cards.
 using GpusAndCpu = std::pair<std::size_t, std::string>;
 using Group = std::vector<Participant>;
 
@@ -32,7 +32,7 @@ std::map<GpusAndCpu, Group> groups_of(const Scene& scene) {
   return groups;
 }
 
-// The value that most have; of equally frequent ones the largest.
+// The most frequent value; of equally frequent ones, the largest.
 template <class T>
 class Usual {
  public:
@@ -51,11 +51,11 @@ class Usual {
 
 struct Peers {
   std::size_t hosts = 0;
-  std::size_t rails = 0;                         // on most of them
-  std::string rate;                              // of most rails
-  std::map<std::string, std::size_t> used = {};  // on how many hosts a port is a rail
+  std::size_t rails = 0;                         // number of rails that most hosts have
+  std::string rate;                              // rate of most rails
+  std::map<std::string, std::size_t> used = {};  // number of hosts on which a port is a rail
 
-  // On most of the others, seen from a host where it is none.
+  // Whether most other hosts use the port as a rail. The host in question must not use it.
   [[nodiscard]] bool usually_use(const std::string& port) const {
     const auto found = used.find(port);
     return found != used.end() && 2 * found->second > hosts - 1;
@@ -98,14 +98,14 @@ std::string down_text(const facts::RdmaPort& port) {
   return fmt::format("{} is not active{}", port_name(port.device, port.port), state);
 }
 
-// Whether it would be a rail but for its rate.
+// Whether only its rate keeps the port from being a rail.
 bool is_slow(const facts::RdmaPort& port, const Peers& peers) {
   const double gbit = gbit_of(port.rate);
   return port.active && gbit > 0 && gbit < gbit_of(peers.rate);
 }
 
 struct Faults {
-  std::vector<std::string> lost;  // not active or missing
+  std::vector<std::string> lost;  // inactive or missing
   std::vector<std::string> slow;
   std::vector<std::string> without_gid;
 };
@@ -114,7 +114,7 @@ bool is_of_fabric(const facts::RdmaPort& port, Fabric fabric) {
   return layout::fabric_of(port) == (layout::is_roce(fabric) ? Fabric::kRoceIpv4 : fabric);
 }
 
-// What is wrong with ports that are rails on the other hosts and not on this one.
+// Finds the ports that are rails on the other hosts but not on this one, and why.
 void find_lost(const Participant& host, const Peers& peers, Fabric fabric, Faults& faults) {
   std::set<std::string> here;
   for (const facts::RdmaPort& port : host.facts->rdma) {
@@ -186,7 +186,7 @@ void add_findings(const Participant& host, const Peers& peers, const Faults& fau
   }
 }
 
-// The MTU of a rail's interface; 0: not known.
+// The MTU of a rail's interface; 0 if unknown.
 int mtu_of(const facts::Facts& host, const std::string& interface) {
   const auto found = std::find_if(host.interfaces.begin(), host.interfaces.end(),
                                   [&](const auto& one) { return one.name == interface; });
@@ -208,7 +208,8 @@ Findings find_rail_faults(const Scene& scene) {
   return findings;
 }
 
-// Of RoCE, whose packets are as long as the interface allows. Only hosts in one subnet can differ.
+// Checks only RoCE, whose packet size depends on the interface's MTU. Compares only hosts in the
+// same subnet.
 Findings find_rail_mtu(const Scene& scene) {
   Findings findings;
   if (!layout::is_roce(scene.layout.fabric)) return findings;

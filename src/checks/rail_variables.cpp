@@ -1,4 +1,4 @@
-// NCCL_IB_HCA and NCCL_IB_GID_INDEX of the user's own, which NCCL obeys on every host.
+// The user's own NCCL_IB_HCA and NCCL_IB_GID_INDEX, which NCCL follows on every host.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -21,7 +21,7 @@ using facts::RdmaPort;
 constexpr const char* kPorts = "NCCL_IB_HCA";
 constexpr const char* kGidIndex = "NCCL_IB_GID_INDEX";
 
-// How NCCL reads NCCL_IB_HCA: "^" leaves out what follows, "=" wants whole names.
+// NCCL_IB_HCA as NCCL reads it: "^" excludes the listed ports, "=" requires exact names.
 struct PortFilter {
   bool leaves_out = false;
   bool is_exact = false;
@@ -68,7 +68,7 @@ Finding wrong_variable(std::string_view id, const Participant& host, const std::
           .fix = fmt::format("unset {}: muster then sets what each host needs", name)};
 }
 
-// Entries that name no port of the host.
+// The entries that match no port of the host.
 std::vector<std::string> unknown_entries(const Participant& host, const PortFilter& filter) {
   std::vector<std::string> unknown;
   for (const std::string& entry : filter.entries) {
@@ -81,8 +81,8 @@ std::vector<std::string> unknown_entries(const Participant& host, const PortFilt
   return unknown;
 }
 
-// What is wrong with the user's choice of ports on this host; empty: nothing. A list may name ports
-// that only other hosts have, as long as it leaves out no rail.
+// What is wrong with the user's choice of ports on this host; empty if nothing is. The list may
+// name ports that only other hosts have, as long as it includes all rails of this host.
 std::string wrong_ports(const Participant& host, const PortFilter& filter) {
   std::vector<std::string> strangers;
   std::size_t rails = 0;
@@ -104,7 +104,7 @@ std::string wrong_ports(const Participant& host, const PortFilter& filter) {
   return fmt::format("the host has no port {}", listed(unknown, 4));
 }
 
-// What is wrong with that GID on the ports that NCCL will use; empty: nothing.
+// What is wrong with the GID of this index on the ports that NCCL will use; empty if nothing is.
 std::string wrong_gid(const Participant& host, const PortFilter& filter, int index) {
   for (const RdmaPort& port : host.facts->rdma) {
     if (!layout::is_rail(*host.placement, port) || !filter.takes(port)) continue;

@@ -1,4 +1,4 @@
-// RDMA that some hosts have and the job will not use, because not all hosts share a fabric.
+// RDMA that some hosts have but the job will not use, because not all hosts are on the same fabric.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -42,8 +42,8 @@ Finding lacking(const Participant& host, std::size_t having, std::size_t all) {
               "out with --exclude"};
 }
 
-// A note if no other host could use its ports either: some clouds show cards of this kind that are
-// not meant for RDMA.
+// The finding is only a note if no host has usable ports: some clouds show cards of this kind that
+// are not meant for RDMA.
 Finding without_gid(const Participant& host, bool others_have_rails) {
   return {.id = std::string(kRoceGid),
           .severity = others_have_rails ? Severity::kWarning : Severity::kNote,
@@ -102,7 +102,7 @@ Findings find_rdma(const Scene& scene) {
     findings.push_back(has_active_port(*host->facts) ? without_gid(*host, !hosts_by_fabric.empty())
                                                      : lacking(*host, having, hosts.size()));
   }
-  // If these hosts share a fabric, it is unused because of hosts about which nothing is known.
+  // If all these hosts share a fabric, it is unused because of hosts whose facts are unknown.
   const bool share_one =
       std::any_of(hosts_by_fabric.begin(), hosts_by_fabric.end(),
                   [&](const auto& entry) { return entry.second.size() == hosts.size(); });

@@ -24,7 +24,7 @@ Partners targets_of_sources(const HostPairs& pairs) {
   return partners;
 }
 
-// Hosts with several partners, all of which failed.
+// The hosts with more than one partner that could not connect to any of them.
 HostNumbers fully_failed(const Partners& tried, const Partners& failed) {
   HostNumbers hosts;
   for (const auto& [host, partners] : failed) {
@@ -62,8 +62,8 @@ class Grouping {
     take_ends(Kind::kOutOf, out, {});
   }
 
-  // The pairs that begin or end at these hosts. A host is not named if all of its pairs are in an
-  // earlier group.
+  // Takes the pairs that begin at `sources` or end at `targets`. A host whose pairs are all in
+  // earlier groups is not named again.
   void take_ends(Kind kind, const HostNumbers& sources, const HostNumbers& targets) {
     ReachGroup group{.kind = kind};
     for (const HostPair& pair : left_) {
@@ -85,7 +85,7 @@ class Grouping {
 
   void take_one_way() { take_alike(Kind::kOneWay, left_); }
 
-  // Hosts with the same partners are one group.
+  // Puts hosts with the same partners into one group.
   void take_alike(Kind kind, const HostPairs& pairs) {
     std::map<HostNumbers, HostNumbers> hosts_by_partners;
     for (const auto& [host, partners] : sources_of_targets(pairs)) {

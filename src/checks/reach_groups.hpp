@@ -1,5 +1,5 @@
-// Which hosts fail to reach which, in as few groups as possible: a firewall on one host of 16 is
-// one thing to say and not 15.
+// Describes which hosts cannot reach which others in as few groups as possible. A firewall on one
+// of 16 hosts should be one finding and not 15.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ using HostNumbers = std::set<std::size_t>;
 struct ReachGroup {
   enum class Kind {
     kEverybody,  // no host reaches any other
-    kAround,     // `hosts` reach nobody, and nobody reaches them
-    kInto,       // nobody reaches `hosts`
-    kOutOf,      // `hosts` reach nobody
+    kAround,     // `hosts` reach no host, and no host reaches them
+    kInto,       // no host reaches `hosts`
+    kOutOf,      // `hosts` reach no host
     kMutual,     // `hosts` and `others` do not reach each other
     kOneWay,     // `others` do not reach `hosts`
   };
   Kind kind = Kind::kOneWay;
   HostNumbers hosts = {};
   HostNumbers others = {};
-  HostPairs pairs = {};  // those that failed
+  HostPairs pairs = {};  // the failed ones
 };
 
-// Every failed pair is in exactly one group. Cost: linear in pairs, but for a logarithm.
+// Every failed pair is in exactly one group. Cost: n log n in pairs.
 [[nodiscard]] std::vector<ReachGroup> group_pairs(const HostPairs& tried, const HostPairs& failed);
 
 }  // namespace muster::checks

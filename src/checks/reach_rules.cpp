@@ -14,7 +14,7 @@ namespace {
 
 using Kind = ReachGroup::Kind;
 
-// The hosts on which something has to change, as far as anybody can tell.
+// The hosts that most likely need a change.
 HostNumbers concerned(const ReachGroup& group) {
   HostNumbers hosts = group.hosts;
   if (group.kind == Kind::kMutual) hosts.insert(group.others.begin(), group.others.end());
@@ -43,7 +43,7 @@ std::string blocked_what(const Reachability& reach, const ReachGroup& group) {
                      reach.folded(group.hosts));
 }
 
-// Whether all connections in the other direction were made.
+// Whether all connections in the opposite direction succeeded.
 bool works_backwards(const Reachability& reach, const ReachGroup& group) {
   return std::all_of(group.pairs.begin(), group.pairs.end(), [&](const HostPair& pair) {
     const HostPair back(pair.second, pair.first);
@@ -60,7 +60,7 @@ std::string allow_outgoing(const std::string& subnet, const char* family) {
                                    family, subnet)));
 }
 
-// Gloo, NCCL and MPI take ports that the kernel chooses: to open a few ports is not enough.
+// Opening a few ports is not enough, because Gloo, NCCL and MPI use ports that the kernel chooses.
 std::string allow_incoming(const std::string& subnet, const char* family) {
   return fmt::format(
       "let these hosts accept all TCP connections from the job's network, with the firewall that "
@@ -109,7 +109,7 @@ const layout::Placement* placement_of(const Scene& scene, const std::string& hos
   return found == all.end() ? nullptr : &*found;
 }
 
-// "MTU 1500 of eth0 on n2"; empty: not known.
+// Returns "MTU 1500 of eth0 on n2"; empty if unknown.
 std::string mtu_text(const Scene& scene, std::size_t host) {
   const facts::Survey& survey = scene.surveys[host];
   const layout::Placement* const placement = placement_of(scene, survey.host);

@@ -1,4 +1,4 @@
-// What the connections that were tried between hosts say, in words.
+// Describes the connections that were tried between hosts.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@
 
 namespace muster::checks {
 
-// The connections that were tried, by who tried to reach whom; without those to the launcher.
+// The connections that were tried, by source and target. Leaves out those to the launcher.
 class Reachability {
  public:
   explicit Reachability(const Scene& scene);
 
   [[nodiscard]] const HostPairs& tried() const { return tried_; }
-  // Pairs with a connection that failed because something blocks it, or because it loses large
-  // packets.
+  // Pairs of which a connection failed, either because something blocks it or because large packets
+  // are lost.
   [[nodiscard]] const HostPairs& blocked() const { return blocked_; }
   [[nodiscard]] const HostPairs& large_lost() const { return large_lost_; }
 
-  // How connections of the pairs ended that were blocked, for each host that they lead to.
+  // For each target of these blocked pairs, how the connections to it ended.
   [[nodiscard]] std::string blocked_text(const HostPairs& pairs) const;
 
   [[nodiscard]] std::vector<std::string> names(const HostNumbers& hosts) const;
@@ -37,7 +37,7 @@ class Reachability {
 
 [[nodiscard]] bool is_blocked(facts::Reached how);
 
-// "time out", "are refused": what connections do.
+// The verb for connections that end so: "time out", "are refused".
 [[nodiscard]] std::string_view verb_for(facts::Reached how);
 
 }  // namespace muster::checks

@@ -1,5 +1,5 @@
-// The rules, each of which finds one kind of trouble. None is quadratic in hosts, but
-// those that look at pairs.
+// The rules. Each finds one kind of problem. Except for the rules that look at pairs of hosts,
+// their cost is less than quadratic in hosts.
 #pragma once
 
 #include <array>
@@ -96,8 +96,8 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"changes", find_changes},
                                       Rule{"not-seen", find_not_seen}};
 
-// The ids of the failure catalogue that rules give. `unreachable` also passes on the id that the
-// survey of a host came with.
+// The ids of failures in the catalogue that rules use. `unreachable` also passes on the id in a
+// host's survey.
 inline constexpr std::string_view kActivationFailed = "remote-python-env-missing";
 inline constexpr std::string_view kAllRanksZero = "all-ranks-zero";
 inline constexpr std::string_view kClockSkew = "clock-skew-elastic";

@@ -1,4 +1,4 @@
-// One address on several hosts: an MPI connects to itself, or to nothing, and hangs.
+// The same address on several hosts. An MPI then connects to the wrong host, and hangs.
 #include <algorithm>
 #include <set>
 
@@ -52,7 +52,7 @@ Finding on_a_port(const std::string& address, const Uses& uses, bool is_the_jobs
   return finding;
 }
 
-// What somebody without muster would have to do.
+// What a user of mpirun without muster would have to pass.
 std::string bare_mpirun(const layout::Layout& layout) {
   const engines::Kind& engine = engines::find(layout.engine.kind);
   if (engine.network_flag.empty()) return "";
@@ -73,8 +73,9 @@ Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::
                             : "to keep Open MPI from using it: --mca btl_tcp_if_include SUBNET"};
 }
 
-// Ranks would look for each other here. Only an MPI starts its daemons from this machine; for other
-// engines, this machine may be in another network that uses the same addresses.
+// Finds hosts that have an address of this machine: other ranks would connect to this machine
+// instead. Checks only MPIs, because only these start their daemons from this machine. With other
+// engines, this machine may be in a different network that uses the same addresses.
 Findings find_addresses_of_this_machine(const Scene& scene, std::span<const Participant> hosts) {
   if (!engines::find(scene.layout.engine.kind).is_mpi) return {};
   std::set<layout::Ip> own;

@@ -1,4 +1,4 @@
-// The Python script or module that the program runs, and the modules beside it.
+// The Python script or module that the program runs, and the modules in the same directory.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -21,7 +21,7 @@ namespace {
 using facts::Script;
 using layout::PythonCode;
 
-// A script is a path relative to the job's folder; a module is below that folder.
+// The path of the code relative to the job's folder. A module's path is below that folder.
 std::string file_of(const PythonCode& code) {
   const bool is_path = !code.is_module && code.word.find('/') != std::string::npos;
   return is_path ? code.word : "./" + code.word;
@@ -36,7 +36,7 @@ std::string advice_for_missing(const Scene& scene, const PythonCode& code) {
   return here && !here->path.empty() ? missing_fix(scene, file_of(code)) : advice(scene, code);
 }
 
-// A script that is started directly is the program, and find_program reports it if missing.
+// If the program itself is the script and is missing, find_program reports it.
 bool is_the_program(const Scene& scene, const PythonCode& code) {
   return !code.is_module && code.word == scene.job.program.front();
 }
@@ -71,7 +71,7 @@ Finding unreadable(const PythonCode& code, const Script& script) {
           .fix = command_on_hosts("chmod u+r " + sys::quote(std::string_view(script.path)))};
 }
 
-// The files of `copy` that differ from `original`.
+// The files that differ between the copy and the original.
 std::vector<std::string> differences(const Script& original, const Script& copy) {
   std::vector<std::string> texts;
   for (const auto& [name, hash] : original.files) {
@@ -85,7 +85,7 @@ std::vector<std::string> differences(const Script& original, const Script& copy)
   return texts;
 }
 
-using Copies = std::vector<std::pair<std::string, const Script*>>;  // by host
+using Copies = std::vector<std::pair<std::string, const Script*>>;  // copies of the script, by host
 
 Findings stale_copies(const Scene& scene, const PythonCode& code, const Script& original,
                       const Copies& copies) {
@@ -111,10 +111,10 @@ std::string content_of(const Script& script) {
   return sys::hash_text(text);
 }
 
-// For a script that the launcher does not have: compares the hosts with each other.
+// Compares the hosts' copies of the script with each other, because the launcher does not have it.
 Findings copies_that_differ(const Scene& scene, const PythonCode& code, const Copies& copies) {
   HostGroups contents;
-  std::map<std::string, const Script*> examples;  // by content
+  std::map<std::string, const Script*> examples;  // one copy for each content
   for (const auto& [host, copy] : copies) {
     const std::string content = content_of(*copy);
     contents.add(content, host);
@@ -152,7 +152,7 @@ Findings find_script(const Scene& scene) {
     if (!host.facts->script) continue;
     const Script& script = *host.facts->script;
     if (script.path.empty()) {
-      // A module that is not below the job's folder may be an installed one.
+      // A module that is not below the job's folder may be installed elsewhere.
       if (code->is_module) copies.emplace_back(host.name(), &script);
       if (code->is_module || is_the_program(scene, *code)) continue;
       findings.push_back(missing(scene, *code, nowhere));

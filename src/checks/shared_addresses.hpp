@@ -18,15 +18,15 @@ class SharedAddresses {
     const facts::Interface* interface = nullptr;
   };
 
-  // Of interfaces that are up, loopback and link-local addresses apart. `hosts` must outlive this.
-  // Cost: n log n in addresses.
+  // Uses the addresses of interfaces that are up, without loopback and link-local ones. `hosts`
+  // must outlive this object. Cost: n log n in addresses.
   explicit SharedAddresses(std::span<const Participant> hosts);
 
   [[nodiscard]] bool contains(const layout::Ip& address) const { return uses_.contains(address); }
   [[nodiscard]] const std::map<layout::Ip, std::vector<Use>>& all() const { return uses_; }
 
  private:
-  std::map<layout::Ip, std::vector<Use>> uses_;  // one a host
+  std::map<layout::Ip, std::vector<Use>> uses_;  // one use per host
 };
 
 }  // namespace muster::checks

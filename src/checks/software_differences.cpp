@@ -12,9 +12,9 @@ namespace {
 using facts::Library;
 using facts::Software;
 
-using Names = std::set<std::string, std::less<>>;  // of hosts, or of packages
+using Names = std::set<std::string, std::less<>>;  // names of hosts or of packages
 
-// Hosts whose value is not the usual one; an empty value is not compared.
+// The hosts that do not have the usual value. Empty values are not compared.
 template <class ValueOf>
 Names odd_hosts(const std::vector<Participant>& hosts, const ValueOf& value_of) {
   HostGroups groups;
@@ -40,7 +40,7 @@ std::string mpi_of(const facts::Facts& facts) {
   return facts.program && facts.program->libmpi ? facts.program->libmpi->hash : "";
 }
 
-// Of which other rules speak already.
+// The hosts on which other rules already report a difference.
 struct Told {
   Names torch;
   Names nccl;
@@ -71,7 +71,8 @@ bool comes_with_mpi(std::string_view name) {
          name.starts_with("libevent");
 }
 
-// The folder below site-packages that a file is in: "nvidia" of .../site-packages/nvidia/nccl/lib/.
+// The top directory of a file inside site-packages: "nvidia" for
+// .../site-packages/nvidia/nccl/lib/.
 std::string top_folder(std::string_view path) {
   for (const std::string_view packages : {"/site-packages/", "/dist-packages/"}) {
     const std::size_t at = path.rfind(packages);
@@ -79,7 +80,7 @@ std::string top_folder(std::string_view path) {
     path.remove_prefix(at + packages.size());
     std::string folder(path.substr(0, path.find('/')));
     std::replace(folder.begin(), folder.end(), '_', '-');
-    return folder.substr(0, folder.find('.'));  // "numpy.libs" is numpy's
+    return folder.substr(0, folder.find('.'));  // "numpy.libs" belongs to numpy
   }
   return {};
 }
@@ -96,7 +97,8 @@ bool is_below_packages_of(std::string_view path, const facts::Program& program) 
   return !folder.empty() && path.starts_with(folder + "/");
 }
 
-// Whether a difference in this library has another cause that is reported, or may have one.
+// Whether a difference in this library follows from one that is already reported, or may follow
+// from it.
 bool is_told(const Library& library, const Participant& host, const Told& told,
              const Names& odd_packages) {
   const facts::Facts& facts = *host.facts;
@@ -117,7 +119,7 @@ std::optional<std::string> size_and_build(const Library& library) {
                               : std::to_string(library.bytes) + " " + library.build_id;
 }
 
-// Names of what differs on each host.
+// For each host, the names of the items that differ.
 std::map<std::string, Names> odd_items_by_host(std::span<const Deviation> deviations) {
   std::map<std::string, Names> odd;
   for (const Deviation& one : deviations) {
@@ -128,7 +130,7 @@ std::map<std::string, Names> odd_items_by_host(std::span<const Deviation> deviat
   return odd;
 }
 
-// What a host that reported only a part of its packages may have as well.
+// Marks packages as unknown, not missing, on hosts that reported only some of their packages.
 void add_unknown_packages(const std::vector<Participant>& hosts, std::vector<HostItems>& all) {
   Names partial;
   for (const Participant& host : hosts) {
@@ -159,7 +161,8 @@ LibraryByName examples_of(const std::vector<Participant>& hosts) {
   return examples;
 }
 
-// A library that is absent is told of if it would be where other hosts have it.
+// The libraries of each host. A library that is missing there counts as a difference only if no
+// reported cause explains it.
 std::vector<HostItems> library_items(const std::vector<Participant>& hosts, const Told& told,
                                      const std::map<std::string, Names>& odd_packages,
                                      ItemOf item_of) {
@@ -191,7 +194,8 @@ std::optional<std::string> content_if_read(const Library& library) {
   return library.hash;
 }
 
-// A library that differs already must not have a say in which content is the usual one.
+// Ignores the content of libraries whose size differs, so that they do not influence which content
+// is the usual one.
 void forget(std::span<const Deviation> sizes, std::vector<HostItems>& contents) {
   const std::map<std::string, Names> odd = odd_items_by_host(sizes);
   for (HostItems& one : contents) {

@@ -1,5 +1,5 @@
-// How the software of hosts differs, without what other rules report: a PyTorch or MPI of another
-// version brings other libraries with it. Pure.
+// How the software of hosts differs. Leaves out what follows from findings of other rules: a
+// different version of PyTorch or MPI brings different libraries. Pure.
 #pragma once
 
 #include <set>
@@ -14,24 +14,25 @@
 
 namespace muster::checks {
 
-// The item that holds Python's version. No package is called so, and it comes first.
+// The item for Python's version. No package has an empty name, and it sorts first.
 inline constexpr std::string_view kPythonItem = "";
 
 [[nodiscard]] std::vector<Deviation> package_deviations(const std::vector<Participant>& hosts);
 
-// By size and build-id, and by content where that is known. Nothing of what follows from another
-// Python, from a package that differs (`packages`), or from another PyTorch, MPI or NCCL.
+// Compares libraries by size and build id, and by content if that is known. Leaves out differences
+// that follow from a different Python, from a package in `packages`, or from a different PyTorch,
+// MPI or NCCL.
 [[nodiscard]] std::vector<Deviation> library_deviations(const std::vector<Participant>& hosts,
                                                         std::span<const Deviation> packages);
 
 using SoftwareByHost = std::unordered_map<std::string_view, const facts::Software*>;
 [[nodiscard]] SoftwareByHost software_by_host(const std::vector<Participant>& hosts);
 
-// Null: the host does not load it.
+// Returns null if the host does not load it.
 [[nodiscard]] const facts::Library* find_library(const SoftwareByHost& software,
                                                  const std::string& host, std::string_view name);
 
-// Hosts whose Python has another version than on most hosts.
+// The hosts whose version of Python differs from the one on most hosts.
 [[nodiscard]] std::set<std::string, std::less<>> hosts_of_other_python(
     const std::vector<Participant>& hosts);
 

@@ -34,7 +34,7 @@ std::string cut(std::string text) {
   return printable(text);
 }
 
-// A command for lists that are too long to be shown.
+// A command that shows the whole list, if it is too long for the finding.
 std::string see_all(const Scene& scene, std::size_t count) {
   if (count <= kMostShown) return {};
   return fmt::format(
@@ -50,7 +50,7 @@ std::string package_text(const Difference& one) {
   return cut(fmt::format("{} {} instead of {}", name, *one.value, *one.usual));
 }
 
-// What `count` things do: "differ from those on most hosts".
+// The verb for `count` things: "differ from those on most hosts".
 std::string differ(std::size_t count, const std::string& usual_hosts) {
   return fmt::format("{} on {}", count == 1 ? "differs from the one" : "differ from those",
                      usual_hosts);
@@ -71,7 +71,7 @@ std::string packages_what(const Deviation& one, std::size_t differences, bool is
                      differ(differences, one.usual_hosts));
 }
 
-// Packages that matter to a job wherever they are installed.
+// Whether the package matters to a job, wherever it is installed.
 bool is_package_of_jobs(std::string_view name) {
   constexpr std::array<std::string_view, 12> kStarts = {
       "torch",  "pytorch",   "triton",       "nvidia-",    "numpy",   "scipy",
@@ -80,7 +80,7 @@ bool is_package_of_jobs(std::string_view name) {
                      [name](std::string_view start) { return name.starts_with(start); });
 }
 
-// Whether only the distribution's updates make the difference.
+// Whether the difference may come only from updates of the Linux distribution.
 bool is_of_the_system(const Difference& one, const std::string& host,
                       const SoftwareByHost& software) {
   if (one.name == kPythonItem || is_package_of_jobs(one.name)) return false;
@@ -90,7 +90,7 @@ bool is_of_the_system(const Difference& one, const std::string& host,
   return (!one.value || has(host)) && (!one.usual || has(one.usual_host));
 }
 
-// Which libraries matter to a job wherever they are installed.
+// Whether the library matters to a job, wherever it is installed.
 bool is_about_jobs(std::string_view name) {
   constexpr std::array<std::string_view, 20> kStarts = {
       "libtorch", "libc10",  "libmpi",    "libpmix", "libnccl", "librccl", "libfabric",

@@ -1,4 +1,4 @@
-// Hosts that could not be reached, and files for which ssh or sshd will refuse a login.
+// Hosts that could not be reached, and files that make ssh or sshd refuse a login.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -42,7 +42,7 @@ Finding unreachable(const Scene& scene, const std::string& id, const Error& erro
           .severity = Severity::kError,
           .hosts = std::move(hosts),
           .what = error.what,
-          // ssh's own words differ from host to host: the first's stand for all.
+          // ssh's message differs between hosts, so the first host's message represents all.
           .evidence = error.cause ? error.cause->what : std::string(),
           .fix = std::move(fix)};
 }
@@ -61,7 +61,7 @@ std::string mode_fix(const facts::FileMode& file, const facts::Facts& facts) {
   return fmt::format("chmod 600 {}", path);
 }
 
-// In a container nobody can become root, and the file is often one of its machine.
+// In a container there is usually no sudo, and the file often belongs to the container's machine.
 std::string fix_on_host(const facts::FileMode& file, const Participant& host,
                         const std::string& bundle_owner) {
   if (!is_container(*host.facts) || file.uid == host.facts->uid) {
@@ -70,7 +70,7 @@ std::string fix_on_host(const facts::FileMode& file, const Participant& host,
   return owner_fix(*host.facts, file, bundle_owner, worker_folder(host.name()));
 }
 
-// Of one file; `hosts` are set by the caller.
+// Makes a finding about one file. The caller sets `hosts`.
 Finding refused_file(const facts::FileMode& file) {
   return {
       .id = std::string(is_server_side(file.path) ? kSshStrictModes : kSshKeyMode),
@@ -85,14 +85,15 @@ Findings find_unreachable(const Scene& scene) {
   const SurveysByName by_name = surveys_by_name(scene);
   const Error untold{.what = "muster did not contact the host"};
   HostGroups groups;
-  std::vector<std::pair<std::string, const Error*>> first;  // id and error of each group
+  // Id and error of each group's first host.
+  std::vector<std::pair<std::string, const Error*>> first;
   for (const layout::Placement& placement : scene.layout.placements) {
     const auto found = by_name.find(placement.host);
     if (found != by_name.end() && found->second->facts) continue;
     const bool is_known = found != by_name.end();
     const Error& error = is_known ? found->second->facts.error() : untold;
     const std::string id = is_known ? found->second->failure_id : std::string();
-    // Without the hint: it may name the host, as in "try: ssh n2 true".
+    // Leave out the hint, which may contain the host's name, as in "try: ssh n2 true".
     groups.add(fmt::format("{}\n{}", id, error.what), placement.host);
     if (groups.all().size() > first.size()) first.emplace_back(id, &error);
   }
@@ -108,7 +109,7 @@ Findings find_ssh_modes(const Scene& scene) {
   const bool all_here = std::all_of(placements.begin(), placements.end(),
                                     [](const layout::Placement& one) { return one.here; });
   const engines::HostsBy way = engines::find(scene.layout.engine.kind).hosts_by;
-  if (way == engines::HostsBy::kAllocation || all_here) return {};  // no ssh login
+  if (way == engines::HostsBy::kAllocation || all_here) return {};  // muster does not use ssh then
   const std::string& bundle_owner = scene.launcher.container.bundle_owner;
   Findings findings;
   for (const Participant& host : participants(scene)) {

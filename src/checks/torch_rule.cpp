@@ -9,7 +9,7 @@
 namespace muster::checks {
 namespace {
 
-// The version that the program's Python imports, which may differ from torchrun's own.
+// The version that the program's Python imports. torchrun's own version may differ.
 std::string version_on(const facts::Facts& host, bool has_torchrun) {
   if (host.program && !host.program->torch.empty()) return host.program->torch;
   return has_torchrun ? host.torch.version : "";
@@ -17,7 +17,7 @@ std::string version_on(const facts::Facts& host, bool has_torchrun) {
 
 }  // namespace
 
-// The rendezvous works between different versions, but the collectives may not.
+// The rendezvous works between different versions, but collectives may fail.
 Findings find_torch(const Scene& scene) {
   const bool has_torchrun = engines::find(scene.layout.engine.kind).comes_with_pytorch;
   HostGroups versions;

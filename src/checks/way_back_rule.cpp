@@ -7,7 +7,8 @@
 
 namespace muster::checks {
 
-// The daemons of an MPI's mpirun connect to it; torchrun's agents and Slurm's daemons do not.
+// The daemons of an MPI connect back to mpirun on the launcher. torchrun's agents and Slurm's
+// daemons do not.
 Findings find_no_way_back(const Scene& scene) {
   const layout::Engine& engine = scene.layout.engine;
   if (!engines::find(engine.kind).is_mpi) return {};

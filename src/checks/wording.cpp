@@ -36,7 +36,7 @@ std::string bytes_text(std::int64_t bytes) {
   struct Unit {
     const char* name;
     std::int64_t bytes;
-    std::int64_t from;  // smaller sizes use this unit only where it divides them
+    std::int64_t from;  // smaller sizes use the unit only if they are a multiple of it
   };
   constexpr std::int64_t kKiB = std::int64_t{1} << 10;
   constexpr std::int64_t kMiB = std::int64_t{1} << 20;

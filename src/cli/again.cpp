@@ -56,7 +56,8 @@ Result<RunOptions> parsed(const launch::Words& words, const std::string& folder)
   return options;
 }
 
-// Without its file, the job would run on other hosts, or on this machine.
+// The run's own muster.yaml must be found again. Without it, the job would run on other hosts or on
+// this machine.
 Result<void> must_have_its_config(const KeptCommand& kept, const RunOptions& options) {
   const std::string now = absolute_config(options.job.cluster.file->path);
   if (kept.config.empty() || kept.config == now) return {};

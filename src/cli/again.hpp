@@ -1,4 +1,4 @@
-// `muster run --again`: an earlier run, made ready to be started once more.
+// `muster run --again`: prepares an earlier run to be started again.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ namespace muster::cli {
 struct EarlierRun {
   RunOptions options;
   KeptCommand command;
-  Turn turn;     // of the attempt that comes next
-  sys::Fd lock;  // keeps others from starting the run again as well
+  Turn turn;     // the attempt that comes next
+  sys::Fd lock;  // held, so that no other process starts the same run
 };
 
-// Fails if the line has a program or a flag that cannot be added to --again.
+// Fails if the line has a program, or a flag that cannot be used with --again.
 [[nodiscard]] Result<void> check_beside_again(const CLI::App& command, const Program& program);
 
-// `typed` are the words of the line with --again. Changes to the directory of the earlier run and
-// waits until nothing of its last attempt is left on this machine.
+// `typed` are the words of the line with --again. Changes to the directory in which the run was
+// started, and waits until nothing of its last attempt is left on this machine.
 [[nodiscard]] Result<EarlierRun> prepare_again(const std::string& id, const launch::Words& typed);
 
 }  // namespace muster::cli

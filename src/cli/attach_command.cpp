@@ -12,7 +12,7 @@ struct AttachOptions {
   std::string run;
 };
 
-// As the run ended.
+// Prints how the run ended and returns its exit code.
 Result<int> end_of_run(const std::string& folder) {
   if (!sys::exists(folder + "/record.json")) {
     return unexpected(Error{.what = "muster was killed before it could record how the run ended",
@@ -37,7 +37,7 @@ Result<int> attach_to_run(const AttachOptions& options) {
   const std::string last = follow_run(folder, {.streams_apart = true});
   if (LeaveOnInterrupt::came()) return leave_running(last);
   if (sys::output_error() != 0 && !sys::exists(last + "/record.json")) {
-    return 0;  // the run continues; main reports why we end
+    return 0;  // the run continues; main reports the error
   }
   return end_of_run(last);
 }

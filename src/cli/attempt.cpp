@@ -38,8 +38,8 @@ namespace {
 constexpr std::size_t kJobKeyBytes = 32;
 constexpr int kSampleEveryMs = 50;
 
-// By these the engine finds its own programs and files, so that it keeps ours. muster itself brings
-// the ranks what was given for them.
+// Variables that the engine must not get from the user, because it finds its own programs and files
+// by them. muster brings their values directly to the ranks.
 constexpr std::array<std::string_view, 2> kNotForEngine = {"PATH", "HOME"};
 
 bool is_for_engine(std::string_view entry) {
@@ -86,7 +86,7 @@ run::Record new_record(const Surveyed& all, const Turn& turn) {
   return record;
 }
 
-// Values of the variables that muster itself brings to the hosts.
+// "NAME=value" for the variables that muster itself brings to the hosts.
 std::vector<std::string> carried_variables(const launch::Plan& plan, const layout::Job& job) {
   std::vector<std::string> variables = given_variables(job);
   std::erase_if(variables, is_for_engine);
@@ -106,8 +106,8 @@ std::vector<std::string> carried_variables(const launch::Plan& plan, const layou
   return variables;
 }
 
-// The engine's environment has the values for the ranks, which it passes on. Plans are stored, and
-// show them to nobody.
+// Adds to the engine's environment the values that it passes on to the ranks. This is a copy,
+// because plans are stored and must not contain values.
 launch::Plan with_values(launch::Plan plan, const layout::Job& job) {
   std::vector<std::string> env = given_variables(job);
   std::erase_if(env, [](const std::string& entry) { return !is_for_engine(entry); });
@@ -116,7 +116,8 @@ launch::Plan with_values(launch::Plan plan, const layout::Job& job) {
   return plan;
 }
 
-// Ranks on this machine inherit our environment, so the address of an earlier job's master must go.
+// Removes the master address of an earlier job from our environment, which ranks on this machine
+// inherit.
 void forget_old_master(const Surveyed& all) {
   const auto& placements = all.layout.placements;
   const auto& handed = all.job.env;
@@ -130,10 +131,10 @@ void forget_old_master(const Surveyed& all) {
   }
 }
 
-constexpr std::size_t kLines = 200;  // that are searched for what MPI said
+constexpr std::size_t kLines = 200;  // how many lines are searched for messages of MPI
 
-// Finds ranks that failed because of another, and those that MPI ended, from the last output of
-// those that failed.
+// Reads the last output of the ranks that failed, to find those that failed because of another rank
+// and those that MPI ended.
 void read_last_words(run::Record& record, const run::Output& output) {
   const auto text = [](const std::vector<std::string>& lines) {
     return fmt::format("{}\n", fmt::join(lines, "\n"));
@@ -150,7 +151,8 @@ void read_last_words(run::Record& record, const run::Output& output) {
   record.held_back = output.held_ranks();
 }
 
-// Of the others, what was held back is only about the end of this one.
+// Shows the held-back output of the rank that explains the failure. The held-back output of other
+// ranks only reports that this rank is gone.
 void show_telling_rank(const run::Record& record, const run::Verdict& verdict,
                        run::Output& output) {
   const int first = verdict.first_failed_rank;
@@ -160,7 +162,7 @@ void show_telling_rank(const run::Record& record, const run::Verdict& verdict,
   output.show_held(teller < 0 ? first : teller);
 }
 
-// Reports ranks that wrote more than has arrived, except those on lost hosts.
+// Reports ranks that wrote more output than has arrived here, except those on lost hosts.
 void tell_missing_output(const run::Record& record, const run::Output& output) {
   const std::set<std::string_view> lost(record.lost_hosts.begin(), record.lost_hosts.end());
   for (const run::RankRecord& rank : record.ranks) {
@@ -190,7 +192,7 @@ void keep_kernel_log(const run::Record& record, const std::string& folder) {
   if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
 }
 
-// All that is kept of it, and what could not be.
+// Stores the record and shows the remaining output. Reports what could not be stored.
 void keep(const run::Record& record, const run::Verdict& verdict, run::Output& output,
           const std::string& folder) {
   keep_kernel_log(record, folder);
@@ -206,7 +208,7 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
 
 constexpr std::size_t kQuotedLines = 12;
 constexpr std::ptrdiff_t kEngineLines = 6;
-constexpr std::ptrdiff_t kReportLines = 24;  // of Open MPI, which explains its errors
+constexpr std::ptrdiff_t kReportLines = 24;  // Open MPI explains its errors in long reports
 
 void quote_last_words(const run::Output& output, run::Verdict& verdict) {
   if (verdict.first_failed_rank >= 0) {
@@ -224,13 +226,14 @@ void quote_last_words(const run::Output& output, run::Verdict& verdict) {
   }
 }
 
-// Whether muster ended the job, and the engine can only complain about that.
+// Whether muster itself ended the job. The engine's messages are then only about that.
 bool was_ended(run::Reason reason) {
   return reason == run::Reason::kInterrupted || reason == run::Reason::kTimeout ||
          reason == run::Reason::kStalled;
 }
 
-// What the engine said of a failure, for those who look for more than the evidence above.
+// Adds what the engine printed, apart from lines that are quoted already, for users who need more
+// than the evidence above.
 void quote_engine(const run::Output& output, run::Verdict& verdict) {
   if (verdict.code == 0 || verdict.of_engine) return;
   std::vector<std::string> lines = output.last_of_engine(kLines);
@@ -243,14 +246,14 @@ void quote_engine(const run::Output& output, run::Verdict& verdict) {
   verdict.engine_said.assign(lines.end() - shown, lines.end());
 }
 
-// Whether the output may show a cause that the verdict does not name.
+// Whether the output may contain a cause that the verdict does not name.
 bool has_hidden_cause(const run::Record& record, const run::Verdict& verdict) {
   if (verdict.code == 0) return false;
   return verdict.first_failed_rank >= 0 || verdict.of_engine ||
          record.reason == run::Reason::kTimeout || record.reason == run::Reason::kStalled;
 }
 
-// An explanation that fails must not hide how the run ended.
+// Ignores errors, because a failed explanation must not hide how the run ended.
 void explain_end(const run::Record& record, const std::string& folder, AttemptEnd& end) {
   std::optional<ExplainedRun> explained;
   if (has_hidden_cause(record, end.verdict)) {
@@ -266,7 +269,8 @@ void explain_end(const run::Record& record, const std::string& folder, AttemptEn
                             run::kEndingLines - std::min(used, run::kEndingLines));
 }
 
-// Answers `muster why`. Null where the folder cannot hold a socket: then nobody can ask.
+// Opens the socket on which `muster why` asks this run. Returns null if the folder cannot hold a
+// socket, for example because its path is too long.
 std::unique_ptr<run::AskDesk> open_desk(sys::Loop& loop, run::Supervisor& supervisor,
                                         const std::string& folder) {
   const auto on_question = [&supervisor, folder](const run::WhyQuestion& question,
@@ -313,7 +317,7 @@ Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::s
   return plan;
 }
 
-// Ranks need to know their host's GPUs to be bound near one, and to get one MIG device each.
+// Adds the host's GPUs if ranks must be bound near one of them, or must get one MIG device each.
 void add_gpus(const facts::Survey& survey, bool bind, agent::Assignment& told) {
   told.bind_to_gpu = bind;
   if (!survey.facts) return;
@@ -325,7 +329,8 @@ void add_gpus(const facts::Survey& survey, bool bind, agent::Assignment& told) {
 
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
   std::vector<std::string> variables = carried_variables(plan, all.job);
-  // libmuster lets only those take part who know it. In pods, each muster would make another.
+  // Only processes with this key can join libmuster's rendezvous. In pods there is none, because
+  // each pod's muster would make a different one.
   if (all.job.pods == 0) variables.push_back("MUSTER_JOB_KEY=" + sys::random_hex(kJobKeyBytes));
   std::map<std::string_view, std::size_t> members;
   for (std::size_t i = 0; i < all.cluster.hosts.size(); ++i) {
@@ -375,7 +380,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   bool asked_for = true;
   supervisor.run(with_values(plan, all.job), [&] {
     asked_for = announce_detached();
-    if (!asked_for) (void)::raise(SIGINT);  // who asked for it is gone before it began
+    if (!asked_for) (void)::raise(SIGINT);  // the user's process has gone before the run began
   });
   output->finish();
   record.ended_s = sys::unix_time();

@@ -15,18 +15,18 @@ using run::AttemptEnd;
 using run::Decide;
 using run::Turn;
 
-// "Open MPI 5.0.11", "Slurm (MPICH over pmi2)".
+// Returns "Open MPI 5.0.11" or "Slurm (MPICH over pmi2)".
 [[nodiscard]] std::string engine_name(const layout::Engine& engine);
 
-// Makes the Plan and writes what is known into the attempt's folder.
+// Makes the Plan and writes all known values into the attempt's folder.
 [[nodiscard]] Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn,
                                            const std::string& folder, bool by_hand = false);
 
-// Each host keeps for its ranks what was decided for it.
+// Sends each host what was decided for it. The host keeps it for its ranks.
 void tell_placements(Surveyed& all, const launch::Plan& plan);
 
-// Until nothing of it is left; then `decide` is asked, and all is kept in the folder. An Error only
-// when the engine could not be started.
+// Runs the attempt until none of its processes is left. Then asks `decide` about a restart and
+// stores the record in the folder. Fails only if the engine could not be started.
 [[nodiscard]] Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& patience,
                                            const launch::Plan& plan, const Turn& turn,
                                            const std::string& folder, const Decide& decide,

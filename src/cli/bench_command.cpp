@@ -1,4 +1,4 @@
-// `muster bench`: what the network gives, and whether that is what it should give.
+// `muster bench`: measures how fast the network is, and whether it is as fast as it should be.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -39,11 +39,11 @@ namespace {
 
 constexpr const char* kAllOperations =
     "all-reduce,all-gather,reduce-scatter,broadcast,all-to-all,send-recv,barrier";
-constexpr int kHostsInFull = 64;  // above, pairs are sampled
+constexpr int kHostsInFull = 64;  // with more hosts, only a sample of the pairs is measured
 constexpr int kSampledRounds = 16;
 constexpr int kLastPort = 65535;
 
-// As it was given, but for the values of variables, which may be secret.
+// The command as it was typed, without the values of variables, which may be secret.
 std::string command_text(Words words) {
   words.insert(words.begin(), "muster");
   return sys::quote(without_secrets(words));
@@ -68,7 +68,8 @@ bool ranks_are_mpis(const Surveyed& all) {
   return engines::find(all.layout.engine.kind).is_mpi || !all.layout.engine.mpi.empty();
 }
 
-// What the engine's ranks can use; bare MPI first, so that the others are read beside it.
+// The backends that the engine's ranks can use. Plain MPI comes first, for comparison with the
+// others.
 Words backends_for(const BenchOptions& options, const Surveyed& all) {
   if (!options.backends.empty()) return options.backends;
   Words backends;
@@ -91,7 +92,8 @@ Words collective_words(const BenchOptions& options, const std::string& operation
                  std::to_string(options.max_bytes),
                  "--factor",
                  std::to_string(options.factor)};
-  if (options.backends.empty()) words.emplace_back("--optional");  // who is not there is left out
+  // Skip backends that are not available.
+  if (options.backends.empty()) words.emplace_back("--optional");
   const auto add = [&](const char* flag, const std::string& value) {
     words.insert(words.end(), {flag, value});
   };
@@ -129,7 +131,7 @@ std::map<std::string, std::string> hostnames(const Surveyed& all) {
   return names;
 }
 
-// A table shows only the bandwidth of large messages.
+// Leaves out small messages, because the table shows only the bandwidth of large ones.
 BenchOptions with_large_messages(BenchOptions options) {
   constexpr std::int64_t kLargeEnough = std::int64_t{16} << 20;
   if (options.max_bytes > kLargeEnough) {
@@ -177,16 +179,16 @@ class Bench {
 
   const BenchOptions& options_;
   double expected_;
-  std::optional<hosts::Pod> pod_;  // that we are in
+  std::optional<hosts::Pod> pod_;  // the pod in which muster runs
   bench::Results results_;
   BenchEnd end_;
-  std::vector<std::string> folders_;  // of the starts
+  std::vector<std::string> folders_;  // run folders of all starts
   PairStates states_;
   sys::LiveLine line_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-// An Error only where nothing was measured yet; later it cuts the results short.
+// Fails only if nothing has been measured yet. A later failure is stored in results_.cut_short.
 Result<void> Bench::start(const std::string& what, const JobOptions& job, MakeWords words) {
   run::Patience patience = options_.patience;
   patience.spent_s =
@@ -213,7 +215,8 @@ Result<void> Bench::collectives() {
   });
 }
 
-// 2, 4, 8, ... ranks, filling one host after the other, as the tables of clusters have it.
+// Measures with 2, 4, 8, ... ranks, filling one host after the other, which is the usual form of
+// such tables.
 Result<void> Bench::rank_counts(const std::string& how) {
   const BenchOptions options = with_large_messages(options_);
   int most = 2;
@@ -231,7 +234,8 @@ Result<void> Bench::rank_counts(const std::string& how) {
   return {};
 }
 
-// Where there is RDMA, without it too; what that moves over TCP is as it was asked for.
+// If there is RDMA, also measures without it. The traffic of that part is dropped, because using
+// TCP is intended there.
 Result<void> Bench::by_rank_count() {
   results_.kind = "collectives";
   MUSTER_CHECK(rank_counts(""));
@@ -245,8 +249,8 @@ Result<void> Bench::by_rank_count() {
   return done;
 }
 
-// In every pod at the same time. Each start has a port of its own, so that a pod that is ahead of
-// the others cannot meet their earlier start.
+// Every pod runs this at the same time. Each start uses a different port, so that a pod that is
+// ahead of the others cannot connect to their previous start.
 Result<void> Bench::pod_counts(const PodLook& look, int first_port, const std::string& how) {
   int port = first_port;
   for (const bench::PodShare& share : bench::pod_shares(pod_->count, look.ranks)) {
@@ -276,7 +280,7 @@ Result<void> Bench::by_pod_count() {
               .what = "there is only one pod with one rank, so nothing can be measured",
               .hint = "start more pods, or pass --nproc-per-node 2"});
   }
-  // Above the port that the platform chose, where there is room.
+  // Use the ports from the platform's port upwards, or lower ones if there are too few above it.
   const int port = std::min(pod_->master_port, kLastPort - 2 * starts);
   MUSTER_CHECK(pod_counts(look, port, ""));
   if (!look.has_rdma || !goes_on()) return {};
@@ -287,7 +291,7 @@ Result<void> Bench::by_pod_count() {
   return done;
 }
 
-// Without rounds every host with every other.
+// Without `rounds`, measures every host with every other.
 Result<void> Bench::measure_pairs(const std::vector<bench::Round>& rounds) {
   JobOptions job = options_.job;
   job.job.ranks_per_host = 1;
@@ -339,7 +343,7 @@ Result<void> Bench::pairs() {
       return static_cast<int>(std::find(end_.hosts.begin(), end_.hosts.end(), host) -
                               end_.hosts.begin());
     };
-    std::vector<bench::Round> rounds;  // one by one: nobody is in the way of another
+    std::vector<bench::Round> rounds;  // one pair per round, so that no other pair interferes
     for (const auto& [one, other] : wanted) {
       rounds.push_back({std::minmax({number(one), number(other)})});
     }
@@ -349,7 +353,7 @@ Result<void> Bench::pairs() {
   return {};
 }
 
-// On 1, 2, 4, ... hosts and on all of them.
+// Measures on 1, 2, 4, ... hosts and on all hosts.
 Result<void> Bench::trainings() {
   results_.kind = "ddp";
   MUSTER_TRY(const Reach reach, find_reach(options_.job));
@@ -426,7 +430,7 @@ Error usage(std::string what, std::string hint) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)};
 }
 
-// What no host need be asked for.
+// Checks what can be checked without contacting a host.
 Result<void> check_options(const BenchOptions& options) {
   const layout::Job& job = options.job.job;
   const bool nccl =
@@ -513,7 +517,7 @@ Result<Line> read_bench_line(const Words& words, const Flags& own) {
                             "muster bench all-reduce|all|pairs|ddp FLAGS"));
   }
   const std::string what = arguments == 0 ? "" : words[1];
-  // These two read files, so that no flag of another launcher has a meaning.
+  // `compare` and `show` only read files, so flags of other launchers make no sense here.
   if (what == "compare" || what == "show") return split_at_dashes(words);
   return in_own_words_after(arguments, words, own);
 }

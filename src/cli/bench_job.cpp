@@ -20,7 +20,8 @@ namespace muster::cli {
 namespace {
 
 constexpr const char* kBenchProgram = "muster-bench";
-constexpr std::size_t kKeptLines = 40;  // of what is said beside the measurements
+// Longest output without measurements that is kept, in lines.
+constexpr std::size_t kKeptLines = 40;
 
 std::string duration_text(double seconds) {
   if (seconds < 0) return "";
@@ -28,8 +29,9 @@ std::string duration_text(double seconds) {
   return fmt::format(", about {:.0f} min left", seconds / 60);
 }
 
-// "mlx5_0, 100 Gb/sec (4X EDR)", or of several rails the sum that so many ranks can use: a rank is
-// expected to fill one. Without rails, the first active port; the job does not use it.
+// Returns "mlx5_0, 100 Gb/sec (4X EDR)". For several rails, the sum of those that the ranks can
+// use, assuming that one rank fills one rail. Without rails, the first active port, which the job
+// does not use.
 std::string rdma_text(const facts::Facts& facts, const layout::Placement& placement) {
   const std::vector<layout::Rail>& rails = placement.rails;
   if (rails.size() == 1) return fmt::format("{}, {}", rails[0].device, rails[0].rate);
@@ -70,7 +72,7 @@ std::string pod_name(int pod) {
   return fmt::format("pod {}", pod);
 }
 
-// Of the start with the most ranks, where there are several.
+// Describes the hosts. Of several starts, the one with the most ranks counts.
 void describe(const Surveyed& all, bench::Results& results) {
   if (all.layout.ranks < results.ranks) return;
   results.ranks = all.layout.ranks;
@@ -86,13 +88,13 @@ void describe(const Surveyed& all, bench::Results& results) {
     }
     results.hosts.push_back(std::move(host));
   }
-  for (int pod = 0; pod < all.job.pods; ++pod) {  // of which nothing else is known
+  for (int pod = 0; pod < all.job.pods; ++pod) {  // nothing else is known about other pods
     if (pod == all.job.pod) continue;
     results.hosts.push_back({.name = pod_name(pod), .ranks = all.layout.placements.front().ranks});
   }
 }
 
-// A pod knows no names of the others.
+// The host of each rank. A pod does not know the names of other pods, so these are numbered.
 std::vector<std::string> hosts_by_rank(const Surveyed& all) {
   const std::vector<layout::Placement>& placements = all.layout.placements;
   std::vector<std::string> hosts;
@@ -108,7 +110,7 @@ std::vector<std::string> hosts_by_rank(const Surveyed& all) {
   return hosts;
 }
 
-// What is said that is no measurement: shown only when it went wrong.
+// Keeps output that contains no measurements. It is shown only if the bench fails.
 class OtherLines {
  public:
   void keep(int rank, std::string_view text) {
@@ -156,7 +158,7 @@ Result<void> check_place(const JobOptions& job) {
                           .hint = "for example: salloc -N 2 muster bench all-reduce"});
 }
 
-// Ctrl-C while the hosts are looked at again: what was measured before must not be lost.
+// Set by Ctrl-C while the hosts are surveyed again, so that earlier measurements are not lost.
 volatile std::sig_atomic_t came = 0;
 
 class Interrupts {
@@ -250,7 +252,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
                        {.watch = watch, .engine = run::Audience::Engine::kNever}));
   line.clear();
   all->close();
-  // Only rank 0 says what was measured, and only to the pod that it is in.
+  // Rank 0 alone reports measurements, and only to the pod in which it runs.
   const bool measured =
       all->job.pod > 0 ? ended.verdict.code == 0 : lines.ended() && lines.wrong().empty();
   const bool whole = measured && !end.interrupted;

@@ -1,4 +1,4 @@
-// One start of muster-bench on the hosts, and what it says taken into Results.
+// Starts muster-bench on the hosts once, and collects its measurements in Results.
 #pragma once
 
 #include <functional>
@@ -16,30 +16,31 @@
 namespace muster::cli {
 
 struct BenchStart {
-  std::string what;  // in words, for the line: "all-reduce, 4 ranks"
+  std::string what;  // for the progress line: "all-reduce, 4 ranks"
   JobOptions job;
   run::Patience patience;
-  // The words after the program, when it is known who takes part and under which engine.
+  // Returns the arguments of muster-bench, once the participants and the engine are known.
   std::function<Result<std::vector<std::string>>(const Surveyed&)> words;
 };
 
 struct BenchEnd {
-  int code = 0;  // of the run; 0 when all was measured
+  int code = 0;  // exit code of the run; 0 only if all was measured
   bool interrupted = false;
-  std::string folder = {};              // the run's
-  std::vector<std::string> hosts = {};  // that took part, by rank
+  std::string folder = {};              // folder of the run
+  std::vector<std::string> hosts = {};  // the participants, by rank
 };
 
 struct PodLook {
-  int ranks = 0;  // of this pod
+  int ranks = 0;  // number of ranks in this pod
   bool has_rdma = false;
 };
 
-// What must be known before the first start in a pod: other pods start without asking this one.
+// Examines this pod. Its result is needed before the first start, because all pods start on their
+// own.
 [[nodiscard]] Result<PodLook> look_at_pod(const BenchOptions& options);
 
-// Everything that it measured is in `results` then, also when it ended early: cut_short says so.
-// An Error when it did not begin.
+// Puts everything that was measured into `results`. If the bench ends early, results.cut_short says
+// why. Fails if the bench did not begin.
 [[nodiscard]] Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& start,
                                            bench::Results& results, sys::LiveLine& line);
 

@@ -11,7 +11,7 @@ using trainflags::takes_duration;
 constexpr const char* kSizes = "Sizes and times";
 constexpr const char* kTraining = "Training (ddp)";
 constexpr const char* kOutput = "Output";
-constexpr int kMost = 1'000'000;  // muster-bench takes no more
+constexpr int kMost = 1'000'000;  // the largest number that muster-bench accepts
 
 void add_sizes(CLI::App& command, BenchOptions& options) {
   command

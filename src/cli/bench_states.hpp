@@ -1,4 +1,5 @@
-// The saved states of a bench of pairs: what its links are compared with, and what it saves.
+// The saved states that belong to a bench of pairs: the rates to compare with, and the rates to
+// save.
 #pragma once
 
 #include <map>
@@ -11,20 +12,20 @@
 
 namespace muster::cli {
 
-// Of a bench of pairs, beside its results.
+// What a bench of pairs needs in addition to its results.
 struct PairStates {
-  std::string how = {};                       // as facts::SavedRate::how
-  std::map<std::string, std::string> names;   // what each host calls itself
-  std::vector<facts::SavedState> saved = {};  // those that can be compared
+  std::string how = {};                       // see facts::SavedRate::how
+  std::map<std::string, std::string> names;   // the hostname that each host reports
+  std::vector<facts::SavedState> saved = {};  // only those that can be compared
 };
 
-// Reads the saved states of the hosts in `names`. Says on stderr which ones cannot be used.
+// Reads the saved states of the hosts in `names`. Reports on stderr which of them cannot be used.
 void read_states(PairStates& states);
 
-// Adds the verdict of the comparison with saved rates, or says on stderr why there is none.
+// Adds the verdict of the comparison with saved rates, or prints to stderr why there is none.
 void judge_by_states(const PairStates& states, bench::Results& results);
 
-// Saves the rates of the pairs, without slow ones unless these are wanted too.
+// Saves the rates of the pairs. Slow pairs are left out unless `slow_too` is set.
 [[nodiscard]] Result<void> save_rates(const PairStates& states, const bench::Results& results,
                                       bool slow_too);
 

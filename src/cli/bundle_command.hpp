@@ -1,4 +1,4 @@
-// `muster setup --bundle`: its flags and its action, for the setup command to take in.
+// `muster setup --bundle`: its flags and its action, for the setup command.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace muster::cli {
 
 struct BundleRequest {
-  std::string folder;  // empty: no bundle is asked for
+  std::string folder;  // empty: --bundle was not given
   std::string owner = "1000:1000";
   std::string home = "/home/dev";
   std::string image;
@@ -23,7 +23,8 @@ struct BundleRequest {
 
 void add_bundle_options(CLI::App& command, BundleRequest& request);
 
-// The cluster's port is that of the workers' sshd (12345 unless given), its user the container's.
+// `cluster` gives the port of the workers' sshd (12345 if it has none) and the user in the
+// containers.
 [[nodiscard]] Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& cluster);
 
 }  // namespace muster::cli

@@ -21,10 +21,10 @@ struct CheckOptions {
   JobOptions job;
   bool json = false;
   bool save = false;
-  bool force = false;  // hosts with errors are saved too
+  bool force = false;  // save the state of hosts that have errors, too
 };
 
-// What was decided and why, a line each.
+// What was decided and why, one line per decision.
 std::string decision_text(const Surveyed& all) {
   std::string text;
   for (const std::string& why : all.layout.why) text += fmt::format("  {}\n", why);
@@ -42,7 +42,8 @@ void print_text(const Surveyed& all) {
   std::size_t answered = 0;
   for (const facts::Survey& survey : all.surveys) answered += survey.facts ? 1 : 0;
   sys::print_out("{} of {} hosts answered\n", answered, all.surveys.size());
-  if (answered > 0) sys::write_out(decision_text(all));  // without facts it would be made up
+  // Without any facts, decisions would be guesses.
+  if (answered > 0) sys::write_out(decision_text(all));
   if (all.findings.empty()) {
     sys::print_out("no problems found: ready to run\n");
   } else {

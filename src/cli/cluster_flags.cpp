@@ -6,8 +6,8 @@ namespace {
 
 constexpr std::string_view kHosts = "Hosts";
 
-// An empty value is most often a shell variable that was not set; taking it for "not given" could
-// run a job on other hosts than meant.
+// Rejects an empty value, which usually comes from an unset shell variable. Treating it as a
+// missing flag could run a job on the wrong hosts.
 std::string not_empty(const std::string& value) {
   return value.empty() ? "the value is empty" : "";
 }

@@ -11,7 +11,7 @@
 namespace muster::cli {
 namespace {
 
-// Where the list of hosts comes from, once flags and muster.yaml are weighed.
+// Where the list of hosts comes from, after flags and muster.yaml have been considered.
 struct Origin {
   std::vector<hosts::Host> hosts = {};
   std::string source = {};

@@ -1,4 +1,4 @@
-// The flags by which every command is told its hosts.
+// The flags with which users tell a command its hosts.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace muster::cli {
 
 struct ConfigFile;
 
-// Empty or 0: the flag was not given.
+// A field is empty or 0 if its flag was not given.
 struct ClusterOptions {
   std::string expression;
   std::string hostfile;
@@ -24,18 +24,19 @@ struct ClusterOptions {
   std::string profile;
   std::string user;
   int port = 0;
-  std::vector<hosts::Host> members = {};  // chosen already, instead of all that names hosts
-  std::shared_ptr<const ConfigFile> file = nullptr;  // null: muster.yaml was not read yet
+  // Hosts that were already chosen. If not empty, they replace everything else that names hosts.
+  std::vector<hosts::Host> members = {};
+  std::shared_ptr<const ConfigFile> file = nullptr;  // null: muster.yaml has not been read yet
 };
 
 [[nodiscard]] std::span<const Row<ClusterOptions>> cluster_flags();
 void add_cluster_options(CLI::App& command, ClusterOptions& options);
 
-// What to do if neither flags nor a muster.yaml name hosts.
+// What to do if neither a flag nor muster.yaml names hosts.
 enum class WithoutHosts { kRefused, kThisMachine };
 
-// Flags win over muster.yaml. Hosts named by a flag put all that the file says of hosts aside; its
-// user and port still hold.
+// Flags win over muster.yaml. If a flag names hosts, everything that the file says about hosts is
+// ignored, except its user and port.
 [[nodiscard]] Result<hosts::Cluster> read_cluster(const ClusterOptions& options,
                                                   WithoutHosts without = WithoutHosts::kRefused);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kAboutLength = 60;
 
-// The kinds of values, by the words that --help has for them.
+// The kinds of values, by the words that --help uses for them.
 struct ValueKind {
   std::string_view word;
   Wanted wanted;
@@ -23,7 +23,7 @@ constexpr std::array kValueKinds = {
     ValueKind{"RESULTS", Wanted::kResults}, ValueKind{"PROFILE", Wanted::kProfiles},
 };
 
-// The description up to where details begin.
+// A short form of the description, without the details at its end.
 std::string about(const std::string& text) {
   std::string start = text.substr(0, std::min(text.find(';'), text.find(" (")));
   if (start.size() <= kAboutLength) return start;
@@ -51,8 +51,8 @@ const CLI::Option* long_option(const CLI::App& command, const std::string& name)
   return find_option(command, [&](const CLI::Option* one) { return one->check_lname(name); });
 }
 
-// Of letters such as "qH", the option of the last; none if one before it takes the rest as its
-// value.
+// The option of the last letter in letters such as "qH". Null if an earlier option takes the rest
+// as its value.
 const CLI::Option* last_letter(const CLI::App& command, const std::string& letters) {
   const CLI::Option* option = nullptr;
   for (std::size_t i = 0; i < letters.size(); ++i) {
@@ -64,7 +64,7 @@ const CLI::Option* last_letter(const CLI::App& command, const std::string& lette
   return option;
 }
 
-// The option of "--hosts", "-hosts", "-H" or "-qH".
+// The option that "--hosts", "-hosts", "-H" or "-qH" means.
 const CLI::Option* option_in(const CLI::App& command, const std::string& word) {
   const std::string flag = word.substr(0, word.find('='));
   const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
@@ -72,7 +72,7 @@ const CLI::Option* option_in(const CLI::App& command, const std::string& word) {
   return option != nullptr || flag.starts_with("--") ? option : last_letter(command, name);
 }
 
-// Words that follow a flag of another launcher.
+// How many words follow this flag of another launcher.
 int words_after_habit(const std::string& name) {
   for (const Habit& habit : habits()) {
     const Words names = split(habit.names, ' ');
@@ -151,7 +151,8 @@ class LineReader {
     } else if (word.starts_with('-')) {
       offer_flags();
     } else if (!command_->get_subcommands({}).empty()) {
-      if (arguments_ == 0) offer_commands(*command_);  // else a word before it is no command
+      // If arguments_ is not 0, an earlier word was not a command, so offer nothing.
+      if (arguments_ == 0) offer_commands(*command_);
     } else if (takes_program()) {
       result_.wanted = Wanted::kProgram;
     } else {
@@ -173,7 +174,8 @@ class LineReader {
     const std::string word =
         option.get_positional() ? option.get_name(true) : trainflags::value_word(option);
     const CLI::App* parent = command_->get_parent();
-    const bool in_lab = parent != nullptr && parent->get_parent() != nullptr;  // has its own hosts
+    // Commands of `muster lab` take the lab's hosts, not the user's.
+    const bool in_lab = parent != nullptr && parent->get_parent() != nullptr;
     for (const ValueKind& kind : kValueKinds) {
       const bool fits = kind.word == word && !(in_lab && kind.wanted == Wanted::kHosts);
       if (fits) result_.wanted = kind.wanted;
@@ -193,7 +195,7 @@ class LineReader {
     }
   }
 
-  // For muster man lab up.
+  // Completes the command in `muster man lab up`.
   void offer_named_commands() {
     const CLI::App* named = command_->get_parent();
     for (std::size_t i = 1; i + 1 < words_.size(); ++i) {
@@ -224,11 +226,11 @@ class LineReader {
   std::size_t arguments_ = 0;
   std::size_t program_at_ = 0;
   int to_skip_ = 0;
-  const CLI::Option* value_of_ = nullptr;  // the next word is its value
+  const CLI::Option* value_of_ = nullptr;  // not null: the next word is its value
   bool is_in_program_ = false;
 };
 
-// What the shell's function does with the candidates, or instead.
+// Tells the shell's function how to use the candidates, or what to do instead.
 std::string_view way_on(Wanted wanted) {
   switch (wanted) {
     case Wanted::kHosts:
@@ -257,7 +259,7 @@ Completion complete(const CLI::App& app, const Words& words) {
 std::string answer_text(const Completion& completion) {
   std::string text(way_on(completion.wanted));
   for (const Candidate& one : completion.candidates) {
-    // A word with a control character could not be typed, and would break the lines.
+    // Skip words with control characters: nobody could type them, and they would break the format.
     if (!one.word.starts_with(completion.typed) || printable(one.word) != one.word) continue;
     text += "\n" + completion.kept + one.word;
     if (!one.about.empty()) text += "\t" + printable(one.about);

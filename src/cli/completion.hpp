@@ -1,5 +1,5 @@
 // What the shell's completion offers for a line that is being typed, as far as the parser knows.
-// Pure: what only this machine knows, such as host names, the caller adds.
+// Pure: the caller adds what only this machine knows, such as host names.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ enum class Wanted {
   kWords,     // one of `candidates`
   kHosts,     // a list of hosts
   kRuns,      // the id or the name of a run
-  kResults,   // the same, or a file
-  kProfiles,  // of muster.yaml
+  kResults,   // like kRuns, or a file
+  kProfiles,  // a profile in muster.yaml
   kFiles,
   kFolders,
   kProgram,  // a program in PATH, or a file
@@ -29,25 +29,26 @@ enum class Wanted {
 
 struct Completion {
   Wanted wanted = Wanted::kWords;
-  std::vector<Candidate> candidates = {};  // all that the place allows, whatever was typed
-  std::string kept = {};                   // the beginning of the word that stays: "--hosts="
-  std::string typed = {};                  // what follows it
-  std::string hostfile = {};               // named earlier on the line
+  std::vector<Candidate> candidates = {};  // all that are possible here, whatever was typed
+  std::string kept = {};                   // the start of the word that does not change: "--hosts="
+  std::string typed = {};                  // the rest of that word
+  std::string hostfile = {};               // from a flag earlier in the line
   std::string config = {};
   std::string profile = {};
 };
 
-// `words` are what follows "muster"; the last, which may be empty, is being typed.
+// `words` are what follows "muster". The last one is being typed and may be empty.
 [[nodiscard]] Completion complete(const CLI::App& app, const Words& words);
 
-// What a shell's function reads: how to go on, then one candidate per line that begins with what
-// was typed, each with a tab and its description.
+// The answer for a shell's function: how to proceed, then one line per candidate that begins with
+// what was typed. A tab separates a candidate from its description.
 [[nodiscard]] std::string answer_text(const Completion& completion);
 
-// Hosts that can follow in a list such as "n1:4,n", without those that are in it.
+// The hosts that can follow in a list such as "n1:4,n". Hosts that it already contains are left
+// out.
 [[nodiscard]] std::vector<Candidate> next_in_list(const std::string& list, const Words& hosts);
 
-// The script that makes a shell ask muster; empty: no such shell.
+// The script that makes this shell ask muster; empty if muster does not know the shell.
 [[nodiscard]] std::string_view completion_script(std::string_view shell);
 
 }  // namespace muster::cli

@@ -20,11 +20,11 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kLineBytes = std::size_t{1} << 20;  // of a line
+constexpr std::size_t kLineBytes = std::size_t{1} << 20;  // longest line to complete
 constexpr std::size_t kMostHosts = 1000;
 constexpr std::size_t kMostRuns = 100;
 
-// Each word ends with a NUL.
+// Reads words that each end with a NUL.
 Words read_words() {
   std::string bytes(kLineBytes, '\0');
   std::size_t size = 0;
@@ -66,7 +66,7 @@ std::vector<Candidate> known_profiles(const Completion& line) {
   return found;
 }
 
-// The newest first; those with a name by their name too.
+// The newest run first. A run that has a name is offered by its name too.
 std::vector<Candidate> known_runs() {
   std::vector<Candidate> found = {{.word = "last", .about = "the newest run"}};
   std::set<std::string> names;

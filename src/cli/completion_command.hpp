@@ -4,8 +4,8 @@
 
 namespace muster::cli {
 
-// Reads the words of a line from standard input and prints what could follow, for the scripts of
-// `muster completion`. Returns the exit code.
+// Reads the words of a line from standard input and prints what could follow. The scripts of
+// `muster completion` call this. Returns the exit code.
 [[nodiscard]] int answer_completion(const CLI::App& app);
 
 }  // namespace muster::cli

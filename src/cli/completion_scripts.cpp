@@ -1,5 +1,5 @@
-// The words of a line go to `muster complete` over a pipe, because a value after -x may be a secret
-// and everybody can read arguments.
+// The scripts pass the words of a line to `muster complete` over a pipe. All users can see the
+// arguments of a process, and a value after -x may be secret.
 #include "cli/completion.hpp"
 
 namespace muster::cli {

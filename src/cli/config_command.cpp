@@ -1,4 +1,4 @@
-// `muster config`: what a job would be told, and by whom.
+// `muster config`: shows the settings of a job, and where each comes from.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -25,21 +25,21 @@ struct ConfigOptions {
   bool schema = false;
 };
 
-// A key or a variable that has a value, and where the value comes from.
+// A key or variable that is set, and where its value comes from.
 struct Effective {
   std::string name;
-  std::string value = {};  // of a variable: empty, it may be secret
+  std::string value = {};  // empty for variables, whose values may be secret
   std::string from;
 };
 
 struct Effects {
-  std::string file = {};  // absolute; empty: there is none
+  std::string file = {};  // absolute path; empty if there is no file
   std::string profile = {};
   std::vector<std::string> profiles = {};
   std::vector<Effective> values = {};
   std::vector<std::string> unset = {};
   std::vector<Effective> variables = {};
-  std::vector<std::string> left = {};  // variables that stay on this machine
+  std::vector<std::string> left = {};  // variables that are not passed to other hosts
 };
 
 std::string place_text(const Where& where, const std::string& profile) {
@@ -66,7 +66,7 @@ void add_values(const CLI::App& command, const hosts::Config& config, Effects& e
   }
 }
 
-// By name, of all variables but those that are always passed.
+// Finds out where each variable comes from. Leaves out those that muster always passes.
 std::unordered_map<std::string, std::string> variable_origins(const JobOptions& options) {
   std::unordered_map<std::string, std::string> origins;
   for (const hosts::Variable& one : options.cluster.file->variables) {
@@ -78,7 +78,7 @@ std::unordered_map<std::string, std::string> variable_origins(const JobOptions& 
   return origins;
 }
 
-// A mistake in a profile shows now and not on the day when somebody needs it.
+// Checks all profiles, so that a mistake shows now and not when the profile is needed.
 Result<void> check_profiles(const ConfigFile& file) {
   for (const std::string& name : file.config.profiles) {
     CLI::App command;
@@ -162,7 +162,7 @@ std::string to_json(const Effects& effects) {
   for (const Effective& one : effects.values) {
     values[one.name] = {{"value", one.value}, {"from", one.from}};
   }
-  nlohmann::ordered_json::object_t variables;  // each has another name; [] would look for it
+  nlohmann::ordered_json::object_t variables;  // names are unique; operator[] would search for each
   for (const Effective& one : effects.variables) {
     variables.emplace_back(one.name, nlohmann::ordered_json{{"from", one.from}});
   }

@@ -17,8 +17,9 @@ namespace {
 constexpr const char* kConfigName = "muster.yaml";
 constexpr int kMostFolders = 256;
 
-// "muster.yaml", "../muster.yaml", ...: empty if there is none. A folder above in which everybody
-// can write, such as /tmp, is passed over: a file there says nothing about our project.
+// Returns "muster.yaml", "../muster.yaml" and so on, or an empty text if there is none. Ignores
+// parent directories that all users can write to, such as /tmp, because a file there does not
+// belong to this project.
 std::string find_file() {
   std::error_code failed;
   std::string folder;
@@ -32,14 +33,15 @@ std::string find_file() {
   return "";
 }
 
-// A file that the user named or wrote: where it cannot be read, the request is at fault.
+// Reads a file that the user named or wrote. An unreadable one is a usage error.
 Result<std::string> read_own(const std::string& path, std::size_t max_bytes, sys::Writers writers) {
   auto text = sys::read_file(path, max_bytes, writers);
   if (!text) text.error().code = ErrorCode::kUsage;
   return text;
 }
 
-// It may run commands (`activate`, `on_end`), and nobody named it.
+// Stricter than read_own: the file may contain commands (`activate`, `on_end`), and the user did
+// not name it.
 Result<std::string> read_found(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   const bool ours =
@@ -52,13 +54,14 @@ Result<std::string> read_found(const std::string& path) {
   return text;
 }
 
-// A path as the file writes it: ~ is our home folder, as for a flag in the shell.
+// Resolves a path in the file: relative to the file, with ~ for the home directory.
 std::string beside(const std::string& file, const std::string& path) {
   if (path.starts_with("~/")) return sys::home_folder() + path.substr(1);
   return std::filesystem::path(file).parent_path() / path;
 }
 
-// A variable such as LD_PRELOAD runs code, so these files are trusted as little as muster.yaml.
+// Files with variables must be as trustworthy as muster.yaml, because a variable such as LD_PRELOAD
+// can run code.
 Result<void> add_files(const std::string& file, const hosts::Setting& setting,
                        std::vector<hosts::Variable>& variables) {
   for (const std::string& name : setting.values) {
@@ -75,7 +78,8 @@ Result<void> add_files(const std::string& file, const hosts::Setting& setting,
   return {};
 }
 
-// Of one name, the last holds: all of the profile's come after those of the file itself.
+// The last value of a name counts, so the variables of the profile come after those of the file
+// itself.
 Result<std::vector<hosts::Variable>> all_variables(const std::string& file,
                                                    const hosts::Config& config) {
   std::vector<hosts::Variable> variables;
@@ -102,7 +106,7 @@ Result<std::shared_ptr<const ConfigFile>> parsed_file(std::string path, std::str
   return file;
 }
 
-// The flag's own checks judge the value.
+// The flag's own validators check the value.
 Result<void> give(CLI::Option& option, const hosts::Setting& setting, const std::string& file) {
   const auto key = std::find_if(job_keys().begin(), job_keys().end(),
                                 [&](const auto& one) { return one.name == setting.key; });
@@ -120,7 +124,7 @@ Result<void> give(CLI::Option& option, const hosts::Setting& setting, const std:
     return unexpected(
         Error{.code = ErrorCode::kUsage, .what = std::move(what), .where = setting.where});
   }
-  option.clear();  // it was not typed
+  option.clear();  // removes the mark that the flag was typed
   return {};
 }
 

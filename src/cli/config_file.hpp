@@ -1,4 +1,4 @@
-// The muster.yaml of a command: found, read, and laid under the flags that were typed.
+// Finds and reads the muster.yaml of a command, and uses its values for flags that were not typed.
 #pragma once
 
 #include <memory>
@@ -14,28 +14,29 @@
 namespace muster::cli {
 
 struct ConfigFile {
-  std::string path = {};  // empty: there is none
+  std::string path = {};  // empty if there is none
   std::string text = {};
-  hosts::Config config = {};                    // with the profile that was asked for
-  std::vector<hosts::Variable> variables = {};  // of one name, the last holds; see take_config
+  hosts::Config config = {};  // including the requested profile
+  // The last one of a name counts; filled by take_config.
+  std::vector<hosts::Variable> variables = {};
 };
 
-// --config, else the muster.yaml in the current folder or the nearest one above it. Refuses a file
-// that another user could have written.
+// Reads the file of --config, or else the muster.yaml in the current directory or the nearest one
+// above it. Rejects a file that another user could have written.
 [[nodiscard]] Result<std::shared_ptr<const ConfigFile>> read_config(const ClusterOptions& options);
 
-// The same file, read with another profile.
+// Reads the same file with another profile.
 [[nodiscard]] Result<std::shared_ptr<const ConfigFile>> with_profile(const ConfigFile& file,
                                                                      const std::string& profile);
 
-// Keeps the file in `options.file`, with its variables, and gives each flag of the command that was
-// not typed the value that the file has for it.
+// Stores the file and its variables in `options.file`, and gives flags that were not typed the
+// values in the file.
 [[nodiscard]] Result<void> take_config(CLI::App& command, ClusterOptions& options);
 
-// Whether the line has this flag. False if `flag` is empty.
+// Whether the line contains this flag. False if `flag` is empty.
 [[nodiscard]] bool is_typed(const CLI::App& command, std::string_view flag);
 
-// Whether the line has a flag of this key, or one that sets the key aside.
+// Whether the line contains the flag of this key, or a flag that makes the key irrelevant.
 [[nodiscard]] bool is_overridden(const CLI::App& command, std::string_view key);
 
 }  // namespace muster::cli

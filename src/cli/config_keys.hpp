@@ -1,4 +1,4 @@
-// The keys of muster.yaml, each with the flag that means the same. Pure.
+// The keys of muster.yaml, each with the flag that has the same meaning. Pure.
 #pragma once
 
 #include <span>
@@ -10,33 +10,34 @@
 
 namespace muster::cli {
 
-// What a key takes, for the schema. The flag itself checks the value.
+// What kind of value a key has, for the schema. The flag checks the value itself.
 enum class KeyType {
   kText,
-  kCount,  // from 1
+  kCount,  // at least 1
   kCountFrom0,
-  kRanksPerHost,  // a count, or what a host has of something
+  kRanksPerHost,  // a count, or a part that hosts have, such as their GPUs
   kNodes,         // a count, or MIN:MAX
   kEngine,
   kYesNo,
   kDuration,
-  kOutput,  // whose output is shown
+  kOutput,  // the ranks whose output is shown
   kPath,
   kPort,
-  kWords,  // a text or a list of texts
+  kWords,  // a text, or a list of texts
 };
 
 struct ConfigKey {
   std::string_view name;
-  std::string_view flag;  // its long name
+  std::string_view flag;  // long name
   KeyType type = KeyType::kText;
-  std::string_view off_flag = {};  // of a kYesNo key: the flag that means false
+  std::string_view off_flag = {};  // for a kYesNo key: the flag that means false
 };
 
-// Those whose flags `run` has, except `environment`, `env_file` and `profiles`, which have none.
+// All keys. `environment`, `env_file` and `profiles` have no flag; the flags of the others belong
+// to `run`.
 [[nodiscard]] std::span<const ConfigKey> config_keys();
 
-// Those of them that describe the job, for hosts::parse_config.
+// Only the keys that describe the job, for hosts::parse_config.
 [[nodiscard]] std::span<const hosts::JobKey> job_keys();
 
 // A JSON schema of muster.yaml, for editors.

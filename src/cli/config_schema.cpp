@@ -83,7 +83,7 @@ Json environment() {
   return schema;
 }
 
-// The keys that the file and its profiles have in common.
+// The keys that can be both in the file itself and in its profiles.
 Json shared_keys() {
   Json keys;
   for (const ConfigKey& key : config_keys()) {

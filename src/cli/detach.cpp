@@ -14,10 +14,10 @@
 namespace muster::cli {
 namespace {
 
-int announce_to = -1;  // the write end of the pipe to the waiting process
+int announce_to = -1;  // write end of the pipe to the waiting process
 
-// A byte: it runs. The end without one: it failed. The log has what was sent to the hosts, warnings
-// and why it failed.
+// Reads the pipe: a byte means that the run has begun, the end without a byte that it has failed.
+// Then shows the log, which contains messages about the hosts, warnings and errors.
 Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
                            const std::string& log) {
   char byte = 0;
@@ -35,15 +35,15 @@ Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
 
 void become_background(const std::string& log) {
   (void)::setsid();
-  // A script's background job ignores SIGINT. No terminal can send it here: when it comes, somebody
-  // wants the run to end.
+  // A script's background job ignores SIGINT. This process has no terminal, so a SIGINT can only
+  // come from somebody who wants to end the run.
   (void)std::signal(SIGINT, SIG_DFL);
-  // The end of the terminal or the login is nothing to this run, whoever reports it.
+  // The run must survive the end of the terminal or login, no matter who sends SIGHUP.
   (void)std::signal(SIGHUP, SIG_IGN);
   const int null = ::open("/dev/null", O_RDWR);
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   (void)::dup2(null, STDIN_FILENO);
-  (void)::dup2(null, STDOUT_FILENO);  // the ranks' output is kept in the run's folder anyway
+  (void)::dup2(null, STDOUT_FILENO);  // the ranks' output is stored in the run's folder anyway
   (void)::dup2(file, STDERR_FILENO);
 }
 
@@ -64,7 +64,8 @@ std::optional<Result<int>> detach(const std::string& run_id) {
   (void)::close(ends[0]);
   announce_to = ends[1];
   become_background(log);
-  // From now on, while the hosts are still being checked, `stop` finds the run and `rm` leaves it.
+  // From now on, even while hosts are being checked, `stop` finds the run and `rm` does not remove
+  // it.
   if (const auto owned = run::write_owner(*folder); !owned) return unexpected(owned.error());
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// `muster run --detach`: the run goes on in a process of its own.
+// `muster run --detach`: continues the run in a background process.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace muster::cli {
 
-// In the process that the user started: an exit code, once the run has begun or failed to. In the
-// one that goes on: nothing; its output goes to the run's folder.
+// Returns twice. In the user's process it returns an exit code, after the run has begun or failed.
+// In the background process it returns nothing, and from then on output goes to the run's folder.
 [[nodiscard]] std::optional<Result<int>> detach(const std::string& run_id);
 
-// Tells the waiting process that the run has begun; false: it has gone. Without one it does
-// nothing.
+// Tells the waiting process that the run has begun. Returns false if that process has gone. Does
+// nothing in a run that was not detached.
 [[nodiscard]] bool announce_detached();
 
 }  // namespace muster::cli

@@ -1,11 +1,11 @@
-// `muster emit`: files for the tools that provide the machines.
+// `muster emit`: writes files for the tools that provide machines.
 #include "cli/command.hpp"
 #include "cli/emit_k8s_command.hpp"
 #include "cli/emit_terraform_command.hpp"
 
 namespace muster::cli {
 
-// One line per subcommand, in the order of --help.
+// The subcommands are in the order of --help.
 void add_emit(CLI::App& app, Action& action, const Program& program) {
   CLI::App* emit = app.add_subcommand("emit", "Write files for the tools that provide machines");
   emit->require_subcommand(1);

@@ -10,7 +10,7 @@ namespace {
 
 using emit::K8sJob;
 
-constexpr int kMostPods = 100'000;  // of an Indexed Job
+constexpr int kMostPods = 100'000;  // the most that an Indexed Job can have
 constexpr int kMostInPod = 1024;
 constexpr int kMostRestarts = 1000;
 constexpr const char* kJob = "Job";

@@ -24,7 +24,8 @@ struct TerraformOptions {
   bool force = false;
 };
 
-// Those of `files` that are not in the folder, or differ; without --force the latter are refused.
+// The files that are missing in the folder or differ from it. Files that differ are an error
+// without --force.
 Result<std::vector<emit::File>> files_to_write(const TerraformOptions& options,
                                                const std::string& folder) {
   std::vector<emit::File> result;
@@ -45,7 +46,7 @@ Result<std::vector<emit::File>> files_to_write(const TerraformOptions& options,
   return result;
 }
 
-// A key that is there stays: an instance may have it already.
+// Keeps keys that exist, because instances may already use them.
 Result<void> make_missing_keys(const TerraformOptions& options, const std::string& folder) {
   MUSTER_CHECK(sys::make_private_folder(folder + "/keys"));
   for (const std::string& key : emit::aws_keys(options.aws)) {

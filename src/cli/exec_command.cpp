@@ -40,7 +40,7 @@ struct ExecOptions {
   std::size_t fan_out = 64;
 };
 
-// Ends the process when its reader has left, since the commands may run for hours.
+// Ends this process if its reader has gone, because the commands may run for hours.
 void show(sys::Stream stream, const std::string& text) {
   if (stream == sys::Stream::kErr) return sys::write_err(text);
   sys::write_out(text);
@@ -49,8 +49,8 @@ void show(sys::Stream stream, const std::string& text) {
   (void)std::raise(SIGPIPE);
 }
 
-// Both streams of one host, shown line by line. The task owns it; shows its unfinished lines
-// when the task goes.
+// Shows the output of one host line by line. The host's task owns this object, which shows an
+// unfinished last line when it is destroyed.
 class LiveOutput {
  public:
   LiveOutput(const std::string& host, std::string mark)
@@ -70,7 +70,7 @@ class LiveOutput {
  private:
   remote::Labels out_;
   remote::Labels err_;
-  std::string mark_;  // may end the standard error and is not shown
+  std::string mark_;  // a mark at the end of stderr that is not shown
 };
 
 sys::OnOutput live_output(const std::string& host, const std::string& mark) {
@@ -90,12 +90,12 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
   for (const remote::Group& group : remote::group_equal(err)) sys::write_err(to_text(group));
 }
 
-// A session that is opened first tells in muster's words why a host is not reached.
+// Opens a session first, so that muster can explain why a host cannot be reached.
 Result<std::vector<std::string>> words_for_shell(const SshHosts& hosts, const std::string& line) {
   const std::string& host = hosts.names.front();
   if (host == hosts.ssh.this_machine) {
     std::error_code ignored;
-    std::filesystem::current_path(sys::home_folder(), ignored);  // as ssh would
+    std::filesystem::current_path(sys::home_folder(), ignored);  // as ssh does
     if (!line.empty()) return remote::shell_words(line);
     return std::vector<std::string>{remote::shell_words("").front(), "-l"};
   }
@@ -106,7 +106,7 @@ Result<std::vector<std::string>> words_for_shell(const SshHosts& hosts, const st
   return remote::interactive_words(hosts.ssh, host, line, on_terminal);
 }
 
-// Returns only if it fails: this process becomes the shell here, or the ssh to the one there.
+// Replaces this process by a shell on this machine or by ssh. Returns only if that fails.
 Result<int> exec_interactively(const ExecOptions& options) {
   MUSTER_TRY(SshHosts hosts, find_ssh_hosts(options.cluster));
   if (hosts.names.size() != 1) {
@@ -140,7 +140,7 @@ Result<int> exec(const ExecOptions& options) {
     if (options.label) tasks.back().on_output = live_output(host, remote::own_code_mark(id));
   }
   auto outcomes = remote::Ssh(hosts.ssh).run(tasks, deadline);
-  tasks.clear();  // shows the last unfinished lines
+  tasks.clear();  // destroying the tasks shows unfinished last lines
   if (options.limited) {
     for (remote::Outcome& one : outcomes) one = remote::read_limited(std::move(one), id);
   }
@@ -181,7 +181,7 @@ void add_exec(CLI::App& app, Action& action, const Program& program) {
   CLI::App* command = app.add_subcommand("exec", kAbout);
   command->formatter(help_formatter("COMMAND [ARGUMENTS]"));
   command->footer(kMoreOfExec);
-  command->allow_extras();  // an unknown flag gets our own error, which names the nearest
+  command->allow_extras();  // unknown flags get muster's own error, which suggests the nearest one
   add_cluster_options(*command, options->cluster);
   auto* label = command->add_flag("-l,--label", options->label,
                                   "Print each line as it arrives, as 'host: line'");

@@ -18,7 +18,7 @@ namespace {
 
 struct FactsOptions {
   facts::Request request;
-  JobOptions job;  // who the hosts are, and how long they may take
+  JobOptions job;  // names the hosts and their time limit
   bool json = false;
 };
 
@@ -42,7 +42,7 @@ std::vector<facts::Survey> ask_hosts(sys::Loop& loop, const Reach& reach,
 }
 
 Result<int> show_facts_of_hosts(const FactsOptions& options) {
-  sys::UvLoop loop;  // outlives the transport, which may wait for its sessions
+  sys::UvLoop loop;  // must outlive the transport, which may wait for sessions
   MUSTER_TRY(const Reach reach, find_reach(options.job));
   std::vector<remote::Outcome> outcomes;
   for (const facts::Survey& survey : ask_hosts(loop, reach, options)) {
@@ -63,7 +63,7 @@ Result<int> show_facts_of_hosts(const FactsOptions& options) {
 
 Result<int> show_facts(FactsOptions& options) {
   std::error_code failed;
-  // A person names a program from where they stand.
+  // A relative program path starts at the current directory.
   options.request.folder = std::filesystem::current_path(failed).string();
   options.request.answer_within_s = options.job.answer_within_s;
   options.request.software = !options.request.program.empty();

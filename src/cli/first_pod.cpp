@@ -12,7 +12,7 @@ namespace muster::cli {
 namespace {
 
 constexpr std::chrono::seconds kResolverTakes{5};
-constexpr double kAskEvery = 0.5;  // seconds
+constexpr double kAskEvery = 0.5;  // pause between questions, in seconds
 
 bool resolves(const std::string& name) {
   const auto addresses = facts::resolve(name, kResolverTakes);
@@ -34,7 +34,7 @@ Error unknown(const std::string& name, std::chrono::seconds patience) {
 Result<std::optional<int>> wait_for_first_pod(const JobOptions& options,
                                               std::chrono::seconds patience) {
   MUSTER_TRY(const std::optional<hosts::Pod> pod, find_pod(options));
-  // Without getent nobody can be asked.
+  // Names can be resolved only with getent.
   if (!pod || pod->count < 2 || !sys::find_program("getent")) return std::optional<int>();
   const std::string& given = options.job.master_address;
   const std::string& name = given.empty() ? pod->master_address : given;

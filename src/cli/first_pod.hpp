@@ -1,4 +1,4 @@
-// Waiting for the first pod of the job that this pod belongs to.
+// Waits for the first pod of the job to which this pod belongs.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,12 @@
 
 namespace muster::cli {
 
-// A cluster's DNS may know the first pod's name only after the other pods have started, and
-// libraries take an unknown name for an error. As long as torchrun would wait for the first pod.
+// A cluster's DNS may know the name of the first pod only after other pods have started, and
+// libraries treat an unknown name as an error. torchrun would wait equally long for the first pod.
 constexpr std::chrono::seconds kFirstPodTakes{600};
 
-// Returns once the first pod's name resolves, and at once outside of pods. The signal (SIGINT,
-// SIGTERM, SIGHUP) that ended the wait, or nothing; an Error after `patience`.
+// Returns once the name of the first pod resolves, and at once outside of pods. Returns the signal
+// (SIGINT, SIGTERM, SIGHUP) if one ended the wait. Fails after `patience`.
 [[nodiscard]] Result<std::optional<int>> wait_for_first_pod(
     const JobOptions& options, std::chrono::seconds patience = kFirstPodTakes);
 

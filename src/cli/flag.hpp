@@ -1,4 +1,4 @@
-// What muster knows of a flag of `run`. Each flag is one row of one of three tables:
+// What muster knows about a flag of `run`. Each flag is one row in one of three tables:
 // cluster_flags.cpp, job_flags.cpp and run_flags.cpp.
 #pragma once
 
@@ -15,20 +15,20 @@ namespace muster::cli {
 
 struct Flag {
   std::string_view names;             // the spellings that --help shows: "-H,--hosts,--host,-w"
-  std::string_view value = {};        // what --help calls its value; empty: the flag takes none
-  std::string_view group = {};        // its heading in --help; empty: "Other flags"
+  std::string_view value = {};        // what --help calls its value; empty if it takes none
+  std::string_view group = {};        // heading in --help; empty: "Other flags"
   std::string_view foreign = {};      // spellings of other launchers, separated by blanks
-  std::string_view if_left_out = {};  // the value of a flag that may stand without one
+  std::string_view if_left_out = {};  // the value if the flag is given without one
   bool secret = false;                // the value is NAME=SECRET; muster stores only NAME
   bool kept = true;                   // stored with the run, for --again
   bool in_slurm_job = true;           // passed on to the `muster run` inside the Slurm job
-  bool beside_again = false;          // can be added to --again, and replaces the stored one
+  bool beside_again = false;          // may be combined with --again, and replaces the stored flag
   std::string_view help = {};
 
   [[nodiscard]] bool takes_value() const { return !value.empty(); }
 };
 
-// Hands one flag to the parser.
+// Adds one flag to the parser.
 struct Adder {
   CLI::App& command;
   const Flag& flag;
@@ -37,7 +37,7 @@ struct Adder {
   CLI::Option* value(T& target) const {
     return command.add_option(names(), target, help())->type_name(std::string(flag.value));
   }
-  // The flag may be repeated, with one value each.
+  // The flag may be repeated, with one value each time.
   CLI::Option* list(std::vector<std::string>& target) const {
     return value(target)->take_all()->expected(1);
   }

@@ -7,9 +7,9 @@
 namespace muster::cli {
 namespace {
 
-// A flag as it was typed, with its value: {"-n", "4"}, {"-n4"} or {"--np=4"}.
+// A flag as it was typed, including its value: {"-n", "4"}, {"-n4"} or {"--np=4"}.
 struct Typed {
-  const Flag* flag = nullptr;  // null: not in the table, or no flag at all
+  const Flag* flag = nullptr;  // null: not in the table, or not a flag
   Words words;
 };
 
@@ -17,7 +17,7 @@ bool is_short(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word[1] != '-';
 }
 
-// "-qdn4" is "-q", "-d" and "-n4".
+// Splits "-qdn4" into "-q", "-d" and "-n4".
 Words spelled_out(const std::string& word) {
   Words flags;
   for (std::size_t i = 1; is_short(word) && i < word.size(); ++i) {
@@ -93,7 +93,7 @@ std::optional<std::size_t> find_secret(const std::string& word) {
   if (flag == nullptr || !flag->secret) return std::nullopt;
   if (!has_value_inside(last)) return word.size();
   const std::size_t at = word.size() - last.size() + (is_short(last) ? 2 : last.find('=') + 1);
-  return word[at] == '=' ? at + 1 : at;  // -x=NAME=value
+  return word[at] == '=' ? at + 1 : at;  // for -x=NAME=value
 }
 
 std::string_view long_name(const Flag& flag) {

@@ -1,5 +1,5 @@
-// A command line of `muster run`, as far as its program, cut down to what is stored or passed on.
-// Flags that are not in the table of `run` stay as they are. All pure.
+// Reduces the command line of `muster run`, up to its program, to what is stored or passed on.
+// Flags that are not in the table of `run` stay unchanged. All pure.
 #pragma once
 
 #include <optional>
@@ -11,26 +11,26 @@
 
 namespace muster::cli {
 
-// The flag of this spelling ("-H", "--hosts"); null if `run` has none.
+// The flag with this spelling ("-H", "--hosts"); null if `run` has none.
 [[nodiscard]] const Flag* find_flag(std::string_view spelling);
 
-// The long name by which muster writes a flag.
+// The long name that muster uses for the flag.
 [[nodiscard]] std::string_view long_name(const Flag& flag);
 
-// Where NAME=value begins in a word such as -xNAME=value. The word's size: the next word is
-// NAME=value. Nothing: the word has no flag whose value is secret.
+// The position of NAME=value in a word such as -xNAME=value. If NAME=value is the next word, the
+// size of this word. Nothing if the word has no flag with a secret value.
 [[nodiscard]] std::optional<std::size_t> find_secret(const std::string& word);
 
-// -x NAME=value becomes -x NAME.
+// Turns -x NAME=value into -x NAME.
 [[nodiscard]] Words without_secrets(const Words& words);
 
-// What is stored with a run, for --again.
+// The words that are stored with a run, for --again.
 [[nodiscard]] Words kept_words(const Words& words);
 
-// What the `muster run` inside the Slurm job gets.
+// The words for the `muster run` inside the Slurm job.
 [[nodiscard]] Words slurm_job_words(const Words& words);
 
-// The stored words, with the flags that were typed beside --again in place of the stored ones.
+// The stored words, in which flags that were typed together with --again replace stored ones.
 [[nodiscard]] Words again_words(const Words& stored, const Words& typed);
 
 }  // namespace muster::cli

@@ -17,8 +17,9 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kLookAtLeast = 500;  // ms; a file of another machine changes without a notice
-constexpr int kLookAtLines = 50;   // ms; whether they have waited for equal ones long enough
+constexpr int kLookAtLeast = 500;  // ms; changes on another machine give no notification
+// In ms. Needed for lines that are held back to be joined with equal ones.
+constexpr int kLookAtLines = 50;
 
 volatile std::sig_atomic_t interrupt_came = 0;
 
@@ -26,7 +27,7 @@ bool goes_on() {
   return interrupt_came == 0 && sys::output_is_taken();
 }
 
-// What shows one attempt after the other.
+// Shows the output of one attempt.
 class LogScreen {
  public:
   LogScreen(const std::string& folder, const Watching& how)
@@ -68,7 +69,7 @@ class LogScreen {
   };
 };
 
-// Wakes up when a file of the folder changes.
+// Waits for changes of files in the folder.
 class FolderWatch {
  public:
   explicit FolderWatch(const std::string& folder)
@@ -99,7 +100,7 @@ void follow_attempt(const std::string& folder, const Watching& how) {
   }
 }
 
-// The folder of the attempt after this one, once it runs; empty: there is none, and will be none.
+// Waits for the next attempt and returns its folder once it runs. Empty if there will be none.
 std::string await_next(const std::string& folder) {
   constexpr int kLookAgain = 100;  // ms
   const run::AttemptName name = run::parse_attempt(run::id_of(folder));
@@ -112,7 +113,7 @@ std::string await_next(const std::string& folder) {
   }
 }
 
-// Likewise, where the record says that it was to be started again; says so.
+// Like await_next, but only if the record announces a restart. Also tells the user.
 std::string await_restart(const std::string& folder) {
   const auto text = sys::read_file(folder + "/record.json");
   const auto summary = run::parse_summary(text ? *text : "");
@@ -124,7 +125,7 @@ std::string await_restart(const std::string& folder) {
 }  // namespace
 
 LeaveOnInterrupt::LeaveOnInterrupt() {
-  if (run::is_ignored(SIGINT)) return;  // a script's background job
+  if (run::is_ignored(SIGINT)) return;  // SIGINT is ignored in a script's background job
   struct sigaction leave = {};
   leave.sa_handler = [](int /*signal*/) { interrupt_came = 1; };
   leave.sa_flags = static_cast<int>(SA_RESETHAND);

@@ -1,4 +1,4 @@
-// Shows the stored output of a run that has ended or still runs.
+// Shows the stored output of a run, which may still be running.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace muster::cli {
 
-// While one of these exists, Ctrl-C stops the watching, not the run; a second Ctrl-C ends muster.
+// While an object of this class exists, Ctrl-C ends the watching and not the run. A second Ctrl-C
+// ends muster.
 class LeaveOnInterrupt {
  public:
   LeaveOnInterrupt();
@@ -22,17 +23,17 @@ class LeaveOnInterrupt {
 struct Watching {
   run::LogWish wish = {};
   double since_s = 0;
-  bool streams_apart = false;  // the ranks' stderr goes to ours, else to standard output too
+  bool streams_apart = false;  // false: the ranks' stderr goes to standard output too
 };
 
-// What is stored now.
+// Shows what has been stored so far.
 void show_stored(const std::string& folder, const Watching& how);
 
-// From the beginning of the attempt in `folder` to the end of the run, restarts included, or until
-// the user leaves. Returns the folder of the attempt that was shown last.
+// Shows everything from the beginning of the attempt in `folder` to the end of the run, including
+// restarts, or until the user leaves. Returns the folder of the last attempt that was shown.
 [[nodiscard]] std::string follow_run(std::string folder, const Watching& how);
 
-// Tells a user who leaves how to come back and how to end the run; returns the exit code.
+// Tells a user who leaves how to come back and how to end the run. Returns the exit code.
 [[nodiscard]] int leave_running(const std::string& folder);
 
 }  // namespace muster::cli

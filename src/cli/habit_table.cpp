@@ -1,5 +1,6 @@
-// The table: one row per habit. Other spellings of muster's own flags are in the flags' own tables;
-// the flags of one engine are in its row of engines/table.cpp.
+// The table of habits, one row each: flags of other launchers and what muster does with them. Other
+// spellings of muster's own flags are in the tables of these flags. Flags of one engine are in its
+// row of engines/table.cpp.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -25,14 +26,14 @@ unexpected<Error> refusal(const Given& given, std::string hint) {
                           .hint = std::move(hint)});
 }
 
-// muster's own flag of the same meaning; `text` may hold a value too.
+// Replaces the flag by muster's own flag in `text`, which may include a value.
 Result<Words> same(const Habit& habit, const Given& given) {
   Words words = split(habit.text, ' ');
   words.insert(words.end(), given.values.begin(), given.values.end());
   return words;
 }
 
-// It is so without being asked for.
+// Accepts the flag if muster behaves so anyway.
 Result<Words> done(const Habit& habit, const Given& given) {
   const Words accepted = split(habit.only, ' ');
   const bool is_so = accepted.empty() || std::find(accepted.begin(), accepted.end(),
@@ -44,7 +45,7 @@ Result<Words> done(const Habit& habit, const Given& given) {
             .hint = std::string(habit.text)});
 }
 
-// For muster itself and, as the variable is forwarded, for the ranks.
+// Sets NO_COLOR for muster itself. The ranks get it too, because muster passes this variable on.
 Result<Words> colours(const Habit& habit, const Given& given) {
   if (given.values.front() == "never") {
     (void)::setenv("NO_COLOR", "1", 1);  // NOLINT(concurrency-mt-unsafe)
@@ -56,20 +57,21 @@ Result<Words> refuse(const Habit& habit, const Given& given) {
   return refusal(given, std::string(habit.text));
 }
 
-// " --flag=WORD" for each word as it was typed.
+// Returns " --flag=WORD" for each word as it was typed.
 std::string handed_on(const std::string& flag, const Given& given) {
   std::string words;
   for (const std::string& word : given.typed) words += " " + sys::quote(flag + word);
   return words;
 }
 
-// A flag of an engine's own; `text` is the engine.
+// Rejects a flag that belongs to the engine named in `text`, and shows how to pass it to that
+// engine.
 Result<Words> for_engine(const Habit& habit, const Given& given) {
   return refusal(given, fmt::format("to pass it to {}: --engine {}{}", habit.text, habit.text,
                                     handed_on("--engine-arg=", given)));
 }
 
-// The same for a flag that muster passes on itself.
+// Passes the flag on to the engine.
 Result<Words> pass_on(const Habit&, const Given& given) {
   const std::string name = name_of(given);
   Words words = {"--engine-arg=" + (name.starts_with("--") ? name : "-" + name)};
@@ -77,13 +79,14 @@ Result<Words> pass_on(const Habit&, const Given& given) {
   return words;
 }
 
-// What the hosts are asked from Slurm with.
+// Rejects a flag for requesting hosts from Slurm, and shows how to pass it on.
 Result<Words> for_allocation(const Habit&, const Given& given) {
   return refusal(
       given, "to pass it to salloc or sbatch: --engine slurm" + handed_on("--slurm-arg=", given));
 }
 
-// A variable's name and value, as two words. The value is not repeated: it may be a secret.
+// Rejects a variable that is given as two words, name and value. The message omits the value, which
+// may be secret.
 Result<Words> variable(const Habit&, const Given& given) {
   return refusal(given, fmt::format("-x {}=VALUE", given.values.front()));
 }
@@ -96,7 +99,7 @@ Result<Words> variable_names(const Habit&, const Given& given) {
   return words;
 }
 
-// srun's list of names and of names with values.
+// Reads srun's list, in which names may have values.
 Result<Words> exported(const Habit& habit, const Given& given) {
   for (const std::string& name : split(given.values.front(), ',')) {
     if (name == "ALL" || name == "NONE" || name == "NIL") {
@@ -109,7 +112,7 @@ Result<Words> exported(const Habit& habit, const Given& given) {
   return variable_names(habit, given);
 }
 
-// HOST or HOST:PORT; an IPv6 address with a port stands in brackets.
+// Reads HOST or HOST:PORT. An IPv6 address with a port must be in brackets.
 Result<Words> endpoint(const Habit&, const Given& given) {
   const std::string& value = given.values.front();
   const std::size_t colon = value.rfind(':');
@@ -120,7 +123,7 @@ Result<Words> endpoint(const Habit&, const Given& given) {
   return words;
 }
 
-// ssh's port here, srun's partition there.
+// muster's -p is ssh's port, srun's -p is a partition.
 Result<Words> port_or_partition(const Habit&, const Given& given) {
   const std::string& value = given.values.front();
   const bool number = value.find_first_not_of("0123456789") == std::string::npos;
@@ -145,7 +148,7 @@ constexpr std::string_view kOneProgram =
     "RANK";
 
 constexpr std::array kHabits = {
-    // How many, and where.
+    // Number and placement of ranks.
     Habit{"--pernode", 0, same, "--nproc-per-node 1"},
     Habit{"--standalone", 0, same, "--nnodes 1"},
     Habit{"--nooversubscribe --no-oversubscribe", 0, done},
@@ -157,7 +160,7 @@ constexpr std::array kHabits = {
     Habit{"--rankfile --rf --rankmap --distribution", 1, refuse,
           "muster fills one host after the other; for another order, use --map-by with the "
           "engine's own values"},
-    // The meeting point.
+    // Rendezvous.
     Habit{"--rdzv-backend", 1, done,
           "leave it out: muster uses the static rendezvous, or c10d with --nnodes MIN:MAX",
           "c10d static"},
@@ -166,7 +169,7 @@ constexpr std::array kHabits = {
     Habit{"--iface", 1, refuse,
           "muster chooses a network that all hosts share; to use another one, pass the first "
           "host's address in it: --master-addr ADDRESS"},
-    // The environment.
+    // Environment.
     Habit{"--genv -env", 2, variable},
     Habit{"--genvlist --envlist", 1, variable_names},
     Habit{"--genvall --envall --genvnone --envnone", 0, refuse, kVariables},
@@ -194,7 +197,7 @@ constexpr std::array kHabits = {
           "auto never"},
     Habit{"--print-rank-map --display-map --display-allocation --report-bindings", 0, refuse,
           "to see what muster decided: -v; to see the engine's command: --dry-run"},
-    // What muster does by itself, or has another way for.
+    // What muster does by default or in another way.
     Habit{"--allow-run-as-root", 0, done},
     Habit{"-launcher --bootstrap", 1, done,
           "muster starts the ranks over ssh, or through Slurm with --engine slurm", "ssh"},

@@ -33,7 +33,7 @@ bool is_flag(std::string_view word) {
   return word.size() > 1 && word.front() == '-';
 }
 
-// Whether the flag's value is the next word: of "-H", "--hosts" and "-lH", not of "-Hn1".
+// Whether the flag's value is the next word: true for "-H", "--hosts" and "-lH", false for "-Hn1".
 bool wants_next(const std::string& word, const Flags& own) {
   if (const auto flag = own.find(word); flag != own.end()) return flag->second;
   if (word.starts_with("--")) return false;
@@ -45,12 +45,13 @@ bool wants_next(const std::string& word, const Flags& own) {
   return false;
 }
 
-// Whether a word follows that a flag may take as its value.
+// Whether another word follows that the flag may take as its value.
 bool has_next(const Words& words, std::size_t at) {
   return at + 1 < words.size() && words[at + 1] != "--";
 }
 
-// The program begins at this word, or after it if it is "--".
+// Splits the line at this word, where the program begins. If the word is "--", the program begins
+// after it.
 Line split_at(const Words& words, std::size_t first) {
   const auto end = words.begin() + static_cast<std::ptrdiff_t>(first);
   const bool dashes = end != words.end() && *end == "--";
@@ -84,11 +85,12 @@ class Reader {
     const std::string name = word.substr(0, word.find('='));
     const bool is_own = own_.contains(name);
     const Habit* const habit = find_habit(name);
-    // A flag of this very command, such as -o of submit, is not refused for another's sake.
+    // If this command has a flag of this name, such as -o of submit, its own flag wins over a habit
+    // that would be rejected.
     if (habit != nullptr && (!is_own || !refuses(*habit))) return read_habit(*habit, word);
     if (is_own) return take(word);
     const bool one_dash = word.size() > 2 && word[1] != '-';
-    if (one_dash) {  // mpirun and hydra have -np, -hostfile, -bind-to
+    if (one_dash) {  // mpirun and hydra use -np, -hostfile, -bind-to
       if (const Habit* longer_one = find_habit("-" + name)) return read_habit(*longer_one, word);
       if (own_.contains("-" + name)) return take("-" + word);
       if (own_.contains(word.substr(0, 2))) return take(word);  // -n4, -qd
@@ -96,7 +98,7 @@ class Reader {
     return unknown(name, word);
   }
 
-  // Flags of other launchers are suggested too.
+  // Suggests flags of other launchers too.
   [[nodiscard]] Result<void> unknown(const std::string& name, const std::string& word) const {
     Words known;
     for (const auto& [flag, has_value] : own_) {
@@ -115,7 +117,7 @@ class Reader {
                                command, sys::quote(std::string_view("--engine-arg=" + word))));
   }
 
-  // A flag of muster's own, and its value where that is the next word.
+  // Takes a flag of muster itself, and its value if that is the next word.
   Result<void> take(const std::string& word) {
     result_.words.push_back(word);
     const Flag* flag = find_flag(word);
@@ -150,7 +152,7 @@ class Reader {
     return {};
   }
 
-  // A flag that only one engine has is of no use to another.
+  // Selects the engine to which a given flag belongs. Fails if the user chose another engine.
   Result<void> choose_engine() {
     const auto& [habit, flag] = engine_flag_;
     if (habit == nullptr) return {};
@@ -164,7 +166,7 @@ class Reader {
         fmt::format("leave one of them out, or use --engine {}", habit->engine));
   }
 
-  // Empty: --engine was not given.
+  // The value of --engine; empty if it was not given.
   [[nodiscard]] std::string given_engine() const {
     for (std::size_t i = 0; i < result_.words.size(); ++i) {
       const std::string& word = result_.words[i];
@@ -174,7 +176,7 @@ class Reader {
     return {};
   }
 
-  // A word that belongs to no flag: the program, or the module after -m.
+  // Reads a word that belongs to no flag: the program, or the module after -m.
   Result<void> read_program() {
     const std::string& command = words_.front();
     if (!among(command, "run check submit config")) {
@@ -186,7 +188,7 @@ class Reader {
                                        [](const auto& word) { return among(word, "-m --module"); });
     take_program(at_);
     const auto second = result_.program.begin() + 1;
-    // -m package.train -- --epochs 3
+    // In `-m package.train -- --epochs 3`, the "--" is not an argument of the program.
     if (is_module && second != result_.program.end() && *second == "--") {
       result_.program.erase(second);
     }
@@ -201,7 +203,7 @@ class Reader {
   const Words& words_;
   const Flags& own_;
   Line result_ = {};
-  std::pair<const Habit*, std::string> engine_flag_ = {};  // and how it was typed
+  std::pair<const Habit*, std::string> engine_flag_ = {};  // the second is the flag as it was typed
   std::size_t at_ = 0;
 };
 

@@ -1,5 +1,6 @@
-// What people write who come from torchrun, mpirun, hydra, srun and DeepSpeed: read as muster's own
-// words, or refused with the spelling to use. Pure. docs/habits.md shows the table to users.
+// Reads the flags of users who come from torchrun, mpirun, hydra, srun and DeepSpeed ("habits") as
+// muster's own, or rejects them with the right spelling. Pure. docs/habits.md shows the table to
+// users.
 #pragma once
 
 #include <cstddef>
@@ -19,46 +20,48 @@ using Words = std::vector<std::string>;
 // A command line, without the name of the binary.
 struct Line {
   Words words;         // for muster: the command and its flags
-  Words program = {};  // the program and all that follows it, untouched
+  Words program = {};  // the program and all its arguments, unchanged
 };
 
-// A flag as it was met.
+// A flag as it was found on the line.
 struct Given {
-  Words typed;   // the flag and its values, as they stood there
-  Words values;  // as many as the habit has
+  Words typed;   // the flag and its values, as they were typed
+  Words values;  // as many as Habit::values
 };
 
 struct Habit {
-  std::string_view names;  // all spellings, parted by blanks; "--name" stands for "-name" too
-  int values = 0;          // words that follow it
-  // muster's own words instead; none: it is so anyway.
+  std::string_view names;  // all spellings, separated by blanks; "--name" also matches "-name"
+  int values = 0;          // how many values follow it
+  // Returns muster's own words instead of the flag; none if muster behaves so anyway.
   Result<Words> (*read)(const Habit& habit, const Given& given) = nullptr;
   std::string_view text = {};    // for `read`: muster's flag, or what to do instead
-  std::string_view only = {};    // the values that are accepted, parted by blanks; empty: any
-  std::string_view engine = {};  // a flag that only this engine has, so muster chooses it
+  std::string_view only = {};    // accepted values, separated by blanks; empty: all
+  std::string_view engine = {};  // the only engine that has this flag; muster then selects it
 };
 
 [[nodiscard]] std::span<const Habit> habits();
 [[nodiscard]] bool refuses(const Habit& habit);  // whatever its value
 
-// The parts between the marks; empty parts are left out.
+// The non-empty parts between the marks.
 [[nodiscard]] Words split(std::string_view text, char mark);
 
-// muster's own flags of a command, each spelling ("-H", "--host"), and whether a value follows.
+// All flags of a command, in every spelling ("-H", "--host"), and whether each takes a value.
 using Flags = std::map<std::string, bool, std::less<>>;
 
-// --nproc_per_node and --nproc-per-node are the same flag. The value does not change.
+// Replaces underscores in the flag, so that --nproc_per_node becomes --nproc-per-node. The value
+// does not change.
 [[nodiscard]] std::string with_dashes(std::string word);
 
-// Reads the words of a command line, the command's name first; `own` are the command's flags.
+// A function that reads the words of a command line, beginning with the command's name. `own` are
+// the flags of this command.
 using ReadLine = Result<Line>(const Words& words, const Flags& own);
 
 // Translates the flags of a command that runs a job into muster's own. The program begins after
-// "--" or at the first word that belongs to no flag; all words from there on are its own. Fails if
-// a flag is unknown or asks for something that muster cannot do.
+// "--", or at the first word that belongs to no flag, and all following words are its arguments.
+// Fails if a flag is unknown or asks for something that muster cannot do.
 [[nodiscard]] Result<Line> in_own_words(const Words& words, const Flags& own);
 
-// The same for a command that has `arguments` words before its flags.
+// Like in_own_words, for a command with `arguments` words before its flags.
 [[nodiscard]] Result<Line> in_own_words_after(std::size_t arguments, const Words& words,
                                               const Flags& own);
 
@@ -67,10 +70,11 @@ using ReadLine = Result<Line>(const Words& words, const Flags& own);
 
 [[nodiscard]] bool asks_for_help(const Words& words);  // right after the command's name
 
-// The same split for a command that has no habits to translate.
+// Splits words and program like in_own_words, for a command that accepts no flags of other
+// launchers.
 [[nodiscard]] Line split_program(const Words& words, const Flags& own);
 
-// For a command that takes no program without "--".
+// Splits words and program at "--", for a command whose program can only follow "--".
 [[nodiscard]] Line split_at_dashes(const Words& words);
 
 }  // namespace muster::cli

@@ -31,7 +31,7 @@ struct HostsOptions {
   bool count = false;
   bool json = false;
   std::string dialect;
-  std::string terraform;  // a file, or "-"
+  std::string terraform;  // a path, or "-"
   bool is_outside = false;
   bool known_hosts = false;
 };
@@ -75,7 +75,8 @@ Result<hosts::Instances> read_instances(const HostsOptions& options) {
   return hosts::parse_terraform({.text = *text, .name = path});
 }
 
-// As -H would name them: the workers, by the addresses that the launcher uses, or the launcher.
+// An expression for -H: the workers by the addresses that the launcher uses, or from outside the
+// launcher itself.
 Result<std::string> expression_of(const hosts::Instances& instances, bool is_outside) {
   if (!is_outside) {
     std::string text;
@@ -113,7 +114,7 @@ Result<int> show_hosts(const HostsOptions& options) {
   return 0;
 }
 
-// Gives the flag that prints host keys, which is one more form of output.
+// Returns the flag that prints host keys, which excludes other forms of output.
 CLI::Option* add_terraform_flags(CLI::App& command, HostsOptions& options) {
   constexpr auto kGroup = "Terraform";
   CLI::Option* terraform =

@@ -12,7 +12,7 @@ constexpr std::string_view kRanks = "Ranks";
 constexpr std::string_view kProgram = "Program and environment";
 constexpr int kMostRanks = 1'000'000;
 
-// 1 to kMostRanks.
+// Parses a number from 1 to kMostRanks.
 std::optional<int> count_in(const std::string& text) {
   int number = 0;
   const char* end = text.data() + text.size();

@@ -49,7 +49,8 @@ Error not_set(const hosts::Variable& variable) {
 
 using Variables = std::map<std::string, std::string>;
 
-// The last variable of a name counts. One without a value takes its value from our environment.
+// The last variable of a name counts. A variable without a value gets its value from our
+// environment.
 Result<void> add_variable(const hosts::Variable& variable, const Variables& own,
                           Variables& values) {
   const auto found = own.find(variable.name);
@@ -82,7 +83,8 @@ Result<void> add_variables(const JobOptions& options, layout::Job& job) {
   return {};
 }
 
-// Nothing of it need be here: then it is a script of the hosts'.
+// Examines the program as a file on this machine. If it does not exist here, it may be a script
+// that only the hosts have.
 ScriptHere look_at(const std::string& name) {
   std::error_code error;
   ScriptHere here{.in_folder = std::filesystem::is_regular_file(name, error),
@@ -105,7 +107,7 @@ Result<Program> program_words(const JobOptions& options, const Program& program)
                           options.module ? ScriptHere{} : look_at(program.front()));
 }
 
-// Reads the script if it is here, but not the modules that it imports.
+// Searches the script for MPI if it exists here, but not the modules that it imports.
 std::string mpi_word_of(const Program& program) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
   PythonCode code = python_code(program);

@@ -1,4 +1,4 @@
-// The flags by which `check` and `run` are told the job.
+// The flags with which users describe the job to `check` and `run`.
 #pragma once
 
 #include <optional>
@@ -19,27 +19,26 @@ struct JobOptions {
   layout::Job job;                          // without program and environment
   std::vector<std::string> variables;       // -x: NAME or NAME=value
   std::optional<bool> sync = std::nullopt;  // --sync, --no-sync
-  int answer_within_s = 15;                 // a host, without its activation
-  bool module = false;                      // the program is a module of Python's
-  bool no_python = false;                   // and never a script of its
+  int answer_within_s = 15;                 // time limit per host, not counting its activation
+  bool module = false;                      // the program is a Python module
+  bool no_python = false;                   // do not start .py files with python3
   bool verbose = false;
-  std::optional<int> node_rank = std::nullopt;   // --node-rank, which only a pod has
-  std::optional<hosts::Pod> pod = std::nullopt;  // instead of what the environment tells of it
+  std::optional<int> node_rank = std::nullopt;   // --node-rank, which is only valid in a pod
+  std::optional<hosts::Pod> pod = std::nullopt;  // replaces what the environment says about the pod
 };
 
-// Groups of flags in --help that other commands add to.
+// Groups of flags in --help to which other commands add flags.
 constexpr const char* kEngineGroup = "Engine";
 constexpr const char* kBreaksGroup = "Time limits and restarts";
 
-[[nodiscard]] std::span<const Row<JobOptions>> job_flags();  // without the cluster's
+[[nodiscard]] std::span<const Row<JobOptions>> job_flags();  // without those that name hosts
 void add_job_options(CLI::App& command, JobOptions& options);
 
-// Completes the job: the program, the variables to forward: those of -x, those of muster.yaml and
-// those that are always passed.
+// Completes the job with its program and its variables: those of -x, those of muster.yaml and those
+// that muster always passes.
 [[nodiscard]] Result<layout::Job> read_job(const JobOptions& options, const Program& program);
 
-// "NAME=value", for the environment of a process: the job's variables that ours does not have, or
-// has with another value.
+// "NAME=value" for the job's variables that our environment lacks or has with another value.
 [[nodiscard]] std::vector<std::string> given_variables(const layout::Job& job);
 
 }  // namespace muster::cli

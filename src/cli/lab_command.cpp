@@ -1,4 +1,4 @@
-// muster lab: hosts out of namespaces, to rehearse on before machines are paid for.
+// muster lab: simulates hosts by namespaces, to practise before paying for machines.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -26,7 +26,7 @@ namespace {
 
 struct LabOptions {
   lab::Spec spec;
-  std::string hosts;  // an expression
+  std::string hosts;  // a host expression
   std::string what;
   std::string argument;
   std::vector<std::string> words;
@@ -54,7 +54,8 @@ Result<void> need_root() {
       .hint = "run the same command with sudo"});
 }
 
-// Where Python packages usually lie; the launcher must not have torch by accident.
+// Directories where Python packages usually are, to hide torch there: the lab's launcher must not
+// have it by accident.
 std::vector<std::string> torch_folders() {
   std::vector<std::string> found;
   std::error_code ignored;
@@ -95,7 +96,7 @@ Result<int> lab_down(const LabOptions& options) {
     const Result<bool> was_there = lab::down(name);
     if (was_there) {
       sys::print_out("lab '{}' {}\n", name, *was_there ? "is gone" : "did not exist");
-    } else {  // the others all the same
+    } else {  // continue with the other labs
       result =
           unexpected(because(was_there.error(), fmt::format("could not remove lab '{}'", name)));
     }
@@ -148,7 +149,7 @@ Result<int> lab_exec(const LabOptions& options) {
                      [&] { return lab::exec_command(spec, options.root, options.words); });
 }
 
-// Does it to every host of the expression, in turn.
+// Applies the action to each host of the expression.
 Result<int> on_hosts(const LabOptions& options,
                      const std::function<Result<void>(const lab::Spec&, int)>& action) {
   MUSTER_TRY(const lab::Spec spec, lab::load(options.spec.name));
@@ -197,7 +198,7 @@ Result<int> lab_link(const LabOptions& options) {
   });
 }
 
-// `examples` are two lines.
+// `examples` consists of two lines.
 CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char* name,
               const char* help, const char* examples,
               std::function<Result<int>(const LabOptions&)> run) {
@@ -208,7 +209,7 @@ CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char*
   command->callback([options, &action, run = std::move(run)] {
     action = [options, run]() -> Result<int> {
       MUSTER_CHECK(need_root());
-      ::umask(022);  // hosts must not depend on the caller's
+      ::umask(022);  // files of the hosts must not depend on the caller's umask
       return run(*options);
     };
   });

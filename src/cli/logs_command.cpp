@@ -21,7 +21,7 @@ namespace {
 
 struct LogsOptions {
   std::string run;
-  int attempt = 0;  // counted from 1; 0: the latest
+  int attempt = 0;  // counted from 1; 0 is the latest
   std::string ranks;
   std::string hosts;
   std::string pattern;
@@ -63,10 +63,11 @@ Result<run::LogWish> wish_of(const LogsOptions& options) {
   return wish;
 }
 
-// A rank or host that the run does not have is a mistake, and not one that said nothing.
+// Fails if the run does not have the rank or host. Otherwise the empty output would look as if they
+// had printed nothing.
 Result<void> check_wish(const run::LogWish& wish, const std::string& folder) {
   const auto about = run::read_about(folder);
-  if (!about) return {};  // of an older muster
+  if (!about) return {};  // an older muster did not write it
   if (!wish.ranks.empty() && *wish.ranks.rbegin() >= about->rank_end) {
     return unexpected(Error{
         .code = ErrorCode::kUsage,
@@ -83,7 +84,8 @@ Result<void> check_wish(const run::LogWish& wish, const std::string& folder) {
                           .hint = fmt::format("its hosts: {}", hosts::fold(about->hosts))});
 }
 
-// One stream of one rank is stored byte for byte, also what is no text.
+// Whether to copy the stored bytes unchanged, even if they are not text. Possible for one stream of
+// one rank.
 bool wants_bytes(const LogsOptions& options, const run::LogWish& wish) {
   return wish.ranks.size() == 1 && wish.stream && wish.hosts.empty() && !wish.pattern &&
          options.since_s == 0 && !options.follow;

@@ -1,4 +1,4 @@
-// The only place that ends the process, from the one table below.
+// The only place that ends the process. Its table turns errors into exit codes.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -46,20 +46,21 @@ int exit_code(ErrorCode code) {
 
 namespace {
 
-// What follows the first '=' of NAME=value.
+// Overwrites what follows the first '=' of NAME=value.
 void hide_value(char* given) {
   char* equals = std::strchr(given, '=');
   if (equals != nullptr) std::memset(equals + 1, '*', std::strlen(equals + 1));
 }
 
-// As srun (--export=NAME=value) and mpiexec write it, with one dash or two.
+// Recognises the flags of srun (--export=NAME=value) and mpiexec, with one or two dashes.
 bool is_list_of_variables(std::string_view flag) {
   if (!flag.starts_with('-')) return false;
   flag.remove_prefix(flag.starts_with("--") ? 2 : 1);
   return flag == "export" || flag == "envlist" || flag == "genvlist";
 }
 
-// The value of -x NAME=value may be a secret; what is in argv, everybody can see.
+// Hides values such as that of -x NAME=value in argv, because all users can see the arguments of a
+// process and the value may be secret.
 void hide_values(int argc, char** argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     const std::string word = argv[i];
@@ -88,7 +89,7 @@ Flags flags_of(const CLI::App& app, const std::string& name) {
   return flags;
 }
 
-// How the line of a command is read; any other is split at "--".
+// The function that reads the line of a command. Lines of other commands are split at "--".
 struct Reader {
   std::string_view command;
   ReadLine* read;
@@ -100,7 +101,7 @@ constexpr std::array kReaders = {
     Reader{"exec", read_exec_line},
 };
 
-// Where muster's words end and the program begins.
+// Finds the place where muster's words end and the program begins.
 Result<Line> split(const Words& words, const CLI::App& app) {
   for (const Reader& reader : kReaders) {
     if (!words.empty() && words.front() == reader.command) {
@@ -115,11 +116,11 @@ int report(const Error& error) {
   return exit_code(error.code);
 }
 
-// The command's own failure matters more than the loss of its output.
+// If the command failed, its exit code matters more than lost output.
 int output_checked(int code) {
   errno = sys::output_error();
   if (errno == 0) return code;
-  const int lost = errno == EPIPE ? 128 + SIGPIPE  // silently, as if SIGPIPE had ended it
+  const int lost = errno == EPIPE ? 128 + SIGPIPE  // silently, as a death by SIGPIPE would be
                                   : report(system_error("cannot write to standard output"));
   return code == 0 ? lost : code;
 }
@@ -175,7 +176,7 @@ int run(int argc, char** argv) {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return report(usage_error(app, line.words, error));
-    std::ostringstream out;  // help, or the version
+    std::ostringstream out;  // the help or the version
     (void)app.exit(error, out, out);
     sys::write_out(out.str());
     return 0;
@@ -190,7 +191,7 @@ int run(int argc, char** argv) {
 
 namespace {
 
-// A session takes three descriptors per host, and the usual limit is 1024.
+// Each session needs three descriptors per host, and the usual limit is 1024.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -202,17 +203,18 @@ void raise_descriptor_limit() {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): only running out of memory is left to throw
 int main(int argc, char** argv) {
-  // Before anything else: a rank's program gets its signals as the engine left them.
+  // These must come first: a rank's program must get its signals as the engine set them.
   if (const auto code = muster::agent::engine_main(argc, argv)) return *code;
   if (const auto code = muster::agent::rank_main(argc, argv)) return *code;
   if (const auto code = muster::agent::agent_main(argc, argv)) return *code;
   if (const auto code = muster::run::keeper_main(argc, argv)) return *code;
   muster::sys::hold_standard_streams();
-  (void)std::signal(SIGPIPE, SIG_IGN);  // a run continues without its reader
+  (void)std::signal(SIGPIPE, SIG_IGN);  // a run continues when its reader has gone
   if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
   const bool tells_the_limit = argc > 1 && std::string_view(argv[1]) == "facts";
   if (!tells_the_limit) raise_descriptor_limit();
-  // What muster starts may outlive it (shared connections do) and must not hold the caller's files.
+  // Processes that muster starts may outlive it (shared connections do), and must not keep the
+  // caller's files open.
   (void)::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   return muster::cli::output_checked(muster::cli::run(argc, argv));
 }

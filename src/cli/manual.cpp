@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kExamples = "Examples:";
 
-// Text as roff shows it unchanged: no escapes, no requests, hyphens that can be copied.
+// Escapes text so that roff shows it unchanged and hyphens can be copied.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char one : text) {
@@ -50,7 +50,7 @@ std::string groups_text(const std::string& title,
   return text;
 }
 
-// A footer: paragraphs, and lines that begin with a blank and stay as they are.
+// Formats a footer: paragraphs are filled, and lines that begin with a blank stay as they are.
 std::string prose(std::string_view footer) {
   std::string text;
   bool verbatim = false;
@@ -70,7 +70,7 @@ std::string prose(std::string_view footer) {
   return verbatim ? text + ".fi\n" : text;
 }
 
-// Without the blank lines at its end.
+// Removes blank lines at the end.
 std::string without_end(std::string text) {
   text.resize(text.find_last_not_of('\n') + 1);
   return text;

@@ -1,4 +1,4 @@
-// Man pages, made from the parser.
+// Makes man pages from the parser.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace muster::cli {
 
-// "muster lab up"; with '-' the name of its page, "muster-lab-up".
+// Returns "muster lab up". With the separator '-', the name of the page: "muster-lab-up".
 [[nodiscard]] std::string full_name(const CLI::App& command, char separator = ' ');
 
-// The page of a command in the language of man(7).
+// The man page of a command, in the man(7) format.
 [[nodiscard]] std::string manual_page(const CLI::App& command, const std::string& version);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// What somebody who mistyped a command or a flag meant. Pure.
+// Guesses which command or flag a mistyped word was meant to be. Pure.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace muster::cli {
 
-// The known word that is a typing mistake or two away from `typed`, or begins with it; empty: none.
-// Dashes in front do not count, and words of one letter are like no other.
+// Returns the known word that begins with `typed` or differs from it by one or two typing mistakes;
+// empty if there is none. Leading dashes are ignored. Words of one letter match nothing.
 [[nodiscard]] std::string meant(std::string_view typed, std::span<const std::string> known);
 
 }  // namespace muster::cli

@@ -22,10 +22,10 @@ std::string result_of(const run::Turn& turn, const Result<run::Ending>& end) {
   run::PastRun run = run::look_at_run(turn.base, true);
   const run::Ending ending = ending_of(end);
   run.code = ending.code;
-  // A run that was refused or stopped before its next attempt has no record that says so.
+  // If a run was rejected, or stopped before its next attempt, no record contains the reason.
   if (!ending.text.empty()) run.why = ending.text;
   if (!end && run.state == run::RunState::kKilled) run.state = run::RunState::kFailed;
-  if (run.name.empty()) run.name = turn.name;  // of a run that was never started
+  if (run.name.empty()) run.name = turn.name;  // for a run that never started
   return json_text(json_of(run, sys::unix_time())) + "\n";
 }
 

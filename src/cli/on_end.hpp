@@ -1,4 +1,4 @@
-// `muster run --on-end COMMAND`: a command that learns how the run ended.
+// `muster run --on-end COMMAND`: runs a command with the result of the run.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace muster::cli {
 
-// Runs the shell command, unless it is empty, with the result of the run as JSON on its standard
-// input. It has a minute; what it prints goes to standard error. Its failure is reported and
-// changes nothing.
+// Runs the shell command unless it is empty. Its standard input is the result of the run as JSON,
+// and it has one minute. What it prints goes to standard error. Its failure is reported but does
+// not change the result of the run.
 void tell_end(const std::string& command, const run::Turn& turn, const Result<run::Ending>& end);
 
 }  // namespace muster::cli

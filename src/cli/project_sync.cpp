@@ -18,7 +18,7 @@ namespace muster::cli {
 namespace {
 
 constexpr std::uint64_t kMuch = 100'000'000;  // bytes
-constexpr std::size_t kNamed = 3;             // files, of those that were kept
+constexpr std::size_t kNamed = 3;             // how many of the files that were kept are named
 
 std::string newer_text(const std::vector<std::string>& names) {
   const auto first = std::span(names).first(std::min(names.size(), kNamed));
@@ -27,7 +27,7 @@ std::string newer_text(const std::vector<std::string>& names) {
   return fmt::format("; kept because the host's copy is newer: {}{}", fmt::join(first, ", "), more);
 }
 
-// Empty if it is not worth a line.
+// Describes the outcome in one line. Empty if it is not worth a line.
 std::string outcome_text(const remote::Outcome& outcome, bool also_unchanged) {
   if (remote::is_shared(outcome))
     return also_unchanged ? "same directory as on this machine; nothing copied" : "";

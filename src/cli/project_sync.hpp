@@ -1,4 +1,4 @@
-// `--sync`: a job's project folder is brought to its hosts before they are looked at.
+// `--sync`: copies a job's project directory to its hosts before they are surveyed.
 #pragma once
 
 #include <map>
@@ -12,15 +12,15 @@ namespace muster::cli {
 
 using HostErrors = std::map<std::string, Error>;
 
-// What of it people are told.
+// What to report to the user.
 struct SyncReport {
-  bool all_hosts = true;  // also those that had everything already
+  bool all_hosts = true;  // report hosts without changes too
   bool quiet = false;
 };
 
-// Sends what changed in the folder to the same path on all hosts but this machine; nothing is
-// deleted there, and files that are newer there stay. Returns why hosts could not be served; fails
-// if nothing can be sent at all.
+// Sends changed files to the same path on all hosts except this machine. Deletes nothing there, and
+// keeps files that are newer there. Returns the errors of single hosts; fails if nothing can be
+// sent at all.
 [[nodiscard]] Result<HostErrors> sync_project(const std::string& folder,
                                               const hosts::Cluster& cluster,
                                               remote::Transport& transport,

@@ -21,7 +21,7 @@ bool is_python(std::string_view program) {
   return program.substr(program.rfind('/') + 1).starts_with("python");
 }
 
-// The complete name that begins at `at`.
+// The whole identifier that begins at `at`.
 std::string_view name_at(std::string_view code, std::size_t at) {
   constexpr std::string_view kOfNames = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
   return code.substr(at, code.find_first_not_of(kOfNames, at) - at);

@@ -27,13 +27,14 @@ using engines::HostsBy;
 
 constexpr int kConnectSeconds = 10;  // at most
 
-// What a user's shell may say to every srun, and what would garble ours: their words are lines of
-// a protocol. The last contradicts steps of another shape, with a warning each.
+// Variables by which users configure srun. muster removes them, because its steps use a line-based
+// protocol that they would garble. SLURM_NTASKS_PER_NODE would make every step of another shape
+// print a warning.
 constexpr std::array kNotForSteps = {
     "SLURM_LABELIO",    "SLURM_UNBUFFEREDIO", "SLURM_STDINMODE",      "SLURM_STDOUTMODE",
     "SLURM_STDERRMODE", "SLURM_HOSTFILE",     "SLURM_NTASKS_PER_NODE"};
 
-// In a Slurm job with another engine, the user hardly means this machine alone.
+// In a Slurm job with another engine, the user hardly means only this machine.
 WithoutHosts without_hosts() {
   const auto allocated = in_allocation();
   return allocated && !*allocated ? WithoutHosts::kThisMachine : WithoutHosts::kRefused;
@@ -59,8 +60,9 @@ Result<Reach> over_ssh(const JobOptions& options) {
   return reach;
 }
 
-// Hosts that the user names are reached over ssh, wherever we are.
-// A muster.yaml that was found may be meant for another machine than this pod; --config is not.
+// Whether the user named hosts, which muster then reaches over ssh everywhere. A muster.yaml that
+// muster found by itself may be meant for another machine than this pod, so only the file of
+// --config counts.
 bool names_hosts(const ClusterOptions& options) {
   if (!options.expression.empty() || !options.hostfile.empty()) return true;
   if (options.config.empty() || !options.file) return !options.config.empty();
@@ -94,8 +96,8 @@ std::string folded(const std::vector<hosts::Host>& all) {
   return hosts::fold(names);
 }
 
-// The cluster's hosts in the order of the allocation, in which Slurm numbers them; nothing where
-// one is not of it.
+// The cluster's hosts in the order of the allocation, which is how Slurm numbers them. Nothing if
+// one of them is not in the allocation.
 std::optional<std::vector<hosts::Host>> within(const hosts::Allocation& allocation,
                                                const std::vector<hosts::Host>& wanted) {
   std::map<std::string, int> slots;
@@ -110,7 +112,7 @@ std::optional<std::vector<hosts::Host>> within(const hosts::Allocation& allocati
   return kept;
 }
 
-// Nothing: the hosts that were asked for are others.
+// Returns nothing if the user asked for hosts outside the allocation.
 Result<std::optional<Reach>> by_steps(const JobOptions& options,
                                       const hosts::Allocation& allocation) {
   ClusterOptions named = options.cluster;
@@ -130,7 +132,8 @@ Result<std::optional<Reach>> by_steps(const JobOptions& options,
   }
   if (!kept) return std::optional<Reach>();
   reach.cluster.hosts = *std::move(kept);
-  if (options.job.ranks_per_host > 0) {  // it may be other than the tasks that were asked for
+  // May differ from the number of tasks that Slurm was asked for.
+  if (options.job.ranks_per_host > 0) {
     for (hosts::Host& host : reach.cluster.hosts) host.slots = 0;
   }
   reach.cluster.source = "Slurm job " + allocation.job;
@@ -164,7 +167,7 @@ bool has_whole_hosts() {
   const auto allocation = hosts::read_allocation(environment);
   const auto pod = hosts::read_pod(environment);
   const bool in_kubernetes = environment.contains("KUBERNETES_SERVICE_HOST");
-  // An Error: the variables of a job or a pod are there, but contradict each other.
+  // An Error means that the variables of a job or pod are set but contradict each other.
   return allocation && !*allocation && pod && !*pod && !in_kubernetes;
 }
 

@@ -1,5 +1,5 @@
-// By which way the hosts are reached: those of the Slurm allocation that we are in, the pod that we
-// are in, or any over ssh.
+// How the hosts are reached: by steps of the Slurm allocation in which muster runs, locally in a
+// pod, or over ssh.
 #pragma once
 
 #include <memory>
@@ -17,29 +17,31 @@ namespace muster::cli {
 struct Reach {
   hosts::Cluster cluster;
   std::unique_ptr<remote::Transport> transport;
-  std::optional<hosts::Pod> pod = std::nullopt;  // the one that we are in
-  std::string allocation = {};                   // number of the Slurm job that the hosts are of
-  std::string engine = {};                       // the only one that suits this way; empty: any
-  std::string why = {};                          // and why, for people
+  std::optional<hosts::Pod> pod = std::nullopt;  // the one in which muster runs
+  std::string allocation = {};                   // number of the Slurm job that has the hosts
+  // The only engine that works with this transport; empty: all engines work.
+  std::string engine = {};
+  std::string why = {};  // why only this engine works, for people
 };
 
 // Whether the engine that the user asked for starts ranks only inside an allocation.
 [[nodiscard]] bool needs_allocation(const layout::Job& job);
 
-// Whether Slurm has given us hosts.
+// Whether muster runs inside a Slurm allocation.
 [[nodiscard]] Result<bool> in_allocation();
 
-// Whether the ranks may use all of their hosts. False inside a Slurm job and in a pod, whichever
-// way the hosts are reached: what a job may use of a host differs from one job to the next.
+// Whether the ranks may use all of each host. False inside a Slurm job and in a pod, even if the
+// hosts are reached over ssh, because the share of a host that a job may use varies between jobs.
 [[nodiscard]] bool has_whole_hosts();
 
-// Refuses --save without whole hosts.
+// Fails if --save cannot work because ranks may use only parts of hosts.
 [[nodiscard]] Result<void> check_may_save();
 
-// The pod that we are in, if the user named no other hosts and no engine that pods cannot have.
+// The pod in which muster runs. Nothing if the user named other hosts, or an engine that does not
+// work in pods.
 [[nodiscard]] Result<std::optional<hosts::Pod>> find_pod(const JobOptions& options);
 
-// Refuses an --engine that contradicts where we are.
+// Fails if --engine contradicts the place in which muster runs.
 [[nodiscard]] Result<Reach> find_reach(const JobOptions& options);
 
 }  // namespace muster::cli

@@ -25,7 +25,7 @@ struct RmOptions {
   bool dry_run = false;
 };
 
-// Whether something of the run, or the process that ends it, may still be at work.
+// Whether a process of the run, or the process that ends it, may still exist.
 bool is_in_use(const std::string& base) {
   for (int i = 0, latest = run::latest_attempt(base); i <= latest; ++i) {
     const std::string id = run::attempt_id(base, i);
@@ -64,9 +64,9 @@ std::vector<run::StoredRun> stored_runs() {
   return stored;
 }
 
-// False: it is in use by now, or another muster has removed it.
+// Returns false if the run is in use again, or if another muster has removed it.
 Result<bool> remove_unused(const std::string& base) {
-  const auto lock = lock_run(base);  // nobody starts it again meanwhile
+  const auto lock = lock_run(base);  // so that no other process starts it again
   if (!lock || is_in_use(base)) return false;
   MUSTER_CHECK(run::remove_run(base));
   return true;

@@ -48,11 +48,12 @@ Result<run::Ending> start_job(const RunOptions& options, const launch::Words& wo
   }
   MUSTER_CHECK(begin_status(options.status, turn.base));
   if (options.detach) {
-    if (const auto code = detach(turn.id())) {  // in the parent, after the start
+    if (const auto code = detach(turn.id())) {  // in the user's process, after the start
       if (!*code) return unexpected(code->error());
       return run::Ending{.code = **code, .told = true};
     }
-    // The folder is there before the hosts are checked, and `runs` lists it.
+    // The folder exists before the hosts are checked, and `runs` lists it, so store the command
+    // now.
     if (turn.number == 0) {
       MUSTER_CHECK(keep_command(run::runs_folder() + "/" + turn.id(), words, program,
                                 options.job.cluster.file->path));

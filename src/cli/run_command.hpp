@@ -1,4 +1,4 @@
-// What `muster run` does, for commands that bring a program of their own.
+// Runs a program as `muster run` does, for commands that bring their own program.
 #pragma once
 
 #include "cli/command.hpp"
@@ -7,11 +7,12 @@
 
 namespace muster::cli {
 
-// A program that muster brings: beside this binary, by the path that the hosts see too where the
-// folder is shared or installed on all of them; else whatever is in the hosts' PATH.
+// A program that belongs to muster. Returns its path if it is beside this binary; the hosts have
+// the same path if the directory is shared or the program is installed there too. Otherwise returns
+// the name, which the hosts look up in PATH.
 [[nodiscard]] std::string own_program(const char* name);
 
-// `words` are the flags of `muster run`, for the case that Slurm has to be asked first.
+// `words` are the flags of `muster run`, needed if Slurm must be asked for hosts first.
 [[nodiscard]] Result<int> run_program(const RunOptions& options,
                                       const std::vector<std::string>& words,
                                       const Program& program);

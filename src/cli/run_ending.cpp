@@ -12,7 +12,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Each part of the hint begins a line, so that its command can be pasted.
+// Each part of the hint begins a new line, so that users can paste its command.
 Lines hint_lines(const std::string& hint) {
   Lines lines;
   for (std::size_t begin = 0; begin < hint.size();) {
@@ -30,7 +30,7 @@ void append(Lines& to, Lines from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-// The last of the lines, each cut so that it stays one line.
+// The last lines, each shortened to fit into one line of the terminal.
 Lines last_of(const Lines& lines, std::size_t most, const std::string& label) {
   Lines last;
   for (std::size_t i = lines.size() - std::min(lines.size(), most); i < lines.size(); ++i) {

@@ -1,5 +1,4 @@
-// The last lines of a run that failed, below the verdict: its cause, or what its last words were.
-// Pure.
+// The last lines that a failed run prints below the verdict: the cause, or the last output. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +13,10 @@ namespace muster::cli {
 
 struct ExplainedRun {
   explain::Explanation explanation;
-  std::string left_out = {};  // what was not read, in words; empty: everything was read
+  std::string left_out = {};  // describes what was not read; empty if all was read
 };
 
-// `explained`: nothing if nobody looked for a cause. `most`: lines.
+// `explained` is empty if nobody looked for a cause. `most` limits the number of lines.
 [[nodiscard]] std::vector<std::string> ending_lines(const run::Verdict& verdict,
                                                     const std::string& run_id,
                                                     const std::optional<ExplainedRun>& explained,

@@ -23,14 +23,15 @@
 namespace muster::cli {
 namespace {
 
-// Of each file, if there is no time for everything.
+// How much of each file is read if there is no time for everything.
 constexpr off_t kFirstBytes = off_t{1} << 20;
 constexpr off_t kLastBytes = off_t{3} << 20;
 constexpr std::chrono::seconds kReadingTakes{2};  // at most, for all files
-// Of each part even then: on a busy machine, a short log takes no longer than the pauses.
+// So many bytes from the beginning and from the end of each file are read even after kReadingTakes:
+// on a busy machine, reading a short log takes less time than being descheduled.
 constexpr off_t kAlwaysRead = off_t{1} << 18;
 
-// Reads the beginning and the end of files, as long as there is time.
+// Reads the beginning and the end of files until the time is over.
 class EndsReader {
  public:
   explicit EndsReader(std::chrono::steady_clock::time_point end) : end_(end) {}
@@ -62,7 +63,7 @@ class EndsReader {
   [[nodiscard]] const std::string& left_out() const { return left_out_; }
 
  private:
-  // Whether it was read to its end; it may have grown since.
+  // Returns whether the part was read completely. The file may have grown since.
   bool read_part(explain::Scan& scan, const sys::Fd& file, off_t most) {
     off_t left = most;
     bool in_time = true;
@@ -82,7 +83,7 @@ class EndsReader {
 
 constexpr std::size_t kMostFindings = 1000;
 
-// How the rank ended that failed first, where a signal or a lack of memory ended it.
+// How the first failed rank ended, if a signal or a lack of memory ended it.
 std::optional<explain::FatalSignal> fatal_signal(const run::Summary& summary) {
   if (!summary.first_end) return std::nullopt;
   const run::FirstEnd& end = *summary.first_end;
@@ -117,8 +118,8 @@ struct KernelLogs {
   explain::Evidence of_others;
 };
 
-// Each line is a host's name, a blank and what its kernel said. The agent of a host sends few
-// lines, so those of `host` are always read.
+// Each line of the file is a host's name, a blank and a message of its kernel. The lines of `host`
+// are always read, because each agent sends only a few.
 KernelLogs read_kernel_logs(const explain::Matcher& matcher, const std::string& folder,
                             const std::string& host, EndsReader& ends) {
   const std::string text = sys::read_file(folder + "/" + kKernelFile).value_or(std::string());
@@ -143,7 +144,7 @@ KernelLogs read_kernel_logs(const explain::Matcher& matcher, const std::string& 
   return {.of_host = of_host.finish(), .of_others = of_others.finish()};
 }
 
-// What the files of the run tell beyond its output.
+// What the run's files contain besides its output.
 explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::string& folder,
                                    const explain::Matcher& matcher, EndsReader& ends) {
   KernelLogs kernels = read_kernel_logs(matcher, folder, summary.failed_host, ends);

@@ -1,4 +1,4 @@
-// Why a run failed, from the files in its folder.
+// Explains why a run failed, from the files in its folder.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,20 @@
 
 namespace muster::cli {
 
-// What the kernels of the hosts said during the run, in its folder: "n2 Out of memory: ...".
+// The file with kernel messages of the hosts during the run, such as "n2 Out of memory: ...".
 constexpr const char* kKernelFile = "kernel";
 
 enum class Reading {
   kEverything,
-  kEnds,  // the beginning and the end of each file, and not for long
+  kEnds,  // only the beginning and end of each file, within a short time
 };
 
-// `summary`: of its record; nothing: the run has none yet.
+// `summary` is that of the run's record; nothing if there is no record yet.
 [[nodiscard]] Result<ExplainedRun> explain_folder(const std::string& folder,
                                                   const std::optional<run::Summary>& summary,
                                                   Reading reading);
 
-// The whole file; "-" is standard input. `name`: as the user knows it.
+// Scans the whole file; "-" is standard input. `name` is the user's name for it.
 [[nodiscard]] Result<void> scan_file(explain::Scan& scan, const std::string& path,
                                      const std::string& name);
 

@@ -2,7 +2,7 @@
 
 namespace muster::cli {
 
-// What `muster run --help` says below the flags.
+// The text below the flags in `muster run --help`.
 [[nodiscard]] const char* run_footer();
 
 }  // namespace muster::cli

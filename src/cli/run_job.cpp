@@ -32,7 +32,7 @@
 namespace muster::cli {
 namespace {
 
-// " (TCP, although n[1-2] have RDMA)"; empty: no RDMA is left unused.
+// Returns " (TCP, although n[1-2] have RDMA)"; empty if no RDMA is left unused.
 std::string unused_rdma(const Surveyed& all, const std::vector<std::string>& names) {
   if (!all.layout.rdma_given_up) return "";
   const std::set<std::string_view> members(names.begin(), names.end());
@@ -45,7 +45,7 @@ std::string unused_rdma(const Surveyed& all, const std::vector<std::string>& nam
                      having.size() == 1 ? "has" : "have");
 }
 
-// One line that says what was understood, so that a surprise shows before the job does.
+// One line that says how muster understood the command, so that a user notices a mistake early.
 std::string understood(const Surveyed& all, const std::string& run_id) {
   std::vector<std::string> names;
   for (const auto& placement : all.layout.placements) names.push_back(placement.host);
@@ -60,7 +60,8 @@ std::string understood(const Surveyed& all, const std::string& run_id) {
       endpoint_text(all.layout.master_address, all.layout.master_port));
 }
 
-// Errors that concern all hosts that answer are no host's own, and no spare would be better.
+// The hosts that a spare host could replace. An error that all answering hosts have is not the
+// fault of a single host.
 std::vector<run::BadHost> find_bad(const Surveyed& all, bool force) {
   const auto answered = static_cast<std::size_t>(
       std::count_if(all.surveys.begin(), all.surveys.end(),
@@ -88,7 +89,7 @@ std::string first_error(const Surveyed& all) {
   return {};
 }
 
-// Notes need no action. `check` shows them, and so does a run that is refused or verbose.
+// Notes need no action. They are shown by `check`, and here if the run is rejected or verbose.
 std::string findings_text(std::vector<checks::Finding> findings, bool with_notes) {
   if (!with_notes) {
     std::erase_if(findings, [](const checks::Finding& finding) {
@@ -98,7 +99,8 @@ std::string findings_text(std::vector<checks::Finding> findings, bool with_notes
   return checks::to_text(findings, sys::shows_colours(STDERR_FILENO));
 }
 
-// The hosts with ranks. One that did not answer may get as many as the most that another has.
+// The hosts with ranks. For a host that did not answer, assumes as many ranks as the largest number
+// on another host.
 std::vector<hosts::Host> members_of(const Surveyed& all) {
   int most = 1;
   for (const layout::Placement& placement : all.layout.placements) {
@@ -116,7 +118,8 @@ std::vector<hosts::Host> members_of(const Surveyed& all) {
   return members;
 }
 
-// Libraries of the ranks read these, so that the user may expect them there. Slurm passes all on.
+// Names variables of the ranks' libraries that the user may expect on other hosts but that are not
+// passed. Slurm passes all variables.
 std::string left_variables_text(const Surveyed& all) {
   const auto& placements = all.layout.placements;
   const bool elsewhere =
@@ -128,7 +131,8 @@ std::string left_variables_text(const Surveyed& all) {
                      fmt::join(all.job.env_left, ", "), all.job.env_left.front());
 }
 
-// The values of muster.yaml may be secret and are not shown.
+// Names the variables of muster.yaml that the shown command needs. Their values may be secret and
+// are not shown.
 std::string needed_variables_text(const ClusterOptions& options) {
   std::set<std::string> names;
   for (const hosts::Variable& variable : options.file->variables) {
@@ -139,7 +143,8 @@ std::string needed_variables_text(const ClusterOptions& options) {
                      options.file->path, fmt::join(names, ", "));
 }
 
-// For pasting: with the values that were given with -x, and the hosts keep what the shim needs.
+// Prints the command so that users can paste it, including the values that -x gave. Tells the hosts
+// to keep the files that the rank processes need.
 void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
   sys::write_err(needed_variables_text(options.job.cluster));
   for (const std::string& given : options.job.variables) {
@@ -183,7 +188,7 @@ class RunStage : public run::Stage {
   launch::Plan plan_;
 };
 
-// The number of ranks on each host stays what it was at first.
+// Keeps the number of ranks on each host as it was in the first attempt.
 JobOptions RunStage::job_on(const std::vector<hosts::Host>* members) const {
   JobOptions job = options_.job;
   if (members == nullptr) return job;
@@ -215,7 +220,7 @@ Result<run::Look> RunStage::look(const run::Turn& turn, const std::vector<hosts:
                    .max_restarts = all_->job.max_restarts};
 }
 
-// A connection to a host that did not answer would be taken for a good one.
+// The next attempt would reuse a connection to a host that did not answer, so forget those first.
 void RunStage::close(std::span<const run::BadHost> bad) {
   if (!all_) return;
   for (const run::BadHost& one : bad) all_->transport->forget(one.host);
@@ -228,7 +233,8 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
     for (const std::string& why : all_->layout.why) sys::print_err("muster: {}\n", printable(why));
   }
   MUSTER_TRY(folder_, run::make_run_folder(turn.id()));
-  const bool is_ours = run::living_owner(folder_) == ::getpid();  // since it was detached
+  // Already written when it was detached.
+  const bool is_ours = run::living_owner(folder_) == ::getpid();
   if (!is_ours) MUSTER_CHECK(run::write_owner(folder_));
   if (turn.number == 0) {
     MUSTER_CHECK(keep_command(folder_, words_, program_, options_.job.cluster.file->path));
@@ -244,11 +250,11 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
   return std::optional<int>(0);
 }
 
-// The record of the last attempt says that there is another one. If this process then ends without
-// it, it must say so itself.
+// The record of the last attempt announces another attempt. If this process ends before that, the
+// ending must be stored separately.
 void keep_end_between_attempts(const run::Turn& first, run::Ending ending) {
   const int latest = run::latest_started(first.base);
-  if (latest < first.number) return;  // nothing was started
+  if (latest < first.number) return;  // no attempt was started
   const std::string folder = run::runs_folder() + "/" + run::attempt_id(first.base, latest);
   const auto record = sys::read_file(folder + "/record.json");
   const auto summary = run::parse_summary(record ? *record : "");

@@ -10,8 +10,8 @@
 
 namespace muster::cli {
 
-// Runs the program until an attempt ends the run. `words` are the flags, to be kept for --again.
-// `turn` is the first attempt of this process.
+// Runs the program until an attempt ends the run. `words` are the flags, which are stored for
+// --again. `turn` is the first attempt that this process makes.
 [[nodiscard]] Result<run::Ending> run_attempts(const RunOptions& options,
                                                const launch::Words& words, const Program& program,
                                                const run::Turn& turn);

@@ -1,5 +1,5 @@
-// What must hold before an earlier run is started again: nobody else does so, and its last attempt
-// has ended.
+// What must be true before an earlier run is started again: no other process does so, and the last
+// attempt has ended.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace muster::cli {
 
-// Keeps other muster processes from starting the run again while the descriptor is open.
+// Keeps other muster processes from starting the run again as long as the descriptor is open.
 [[nodiscard]] Result<sys::Fd> lock_run(const std::string& base);
 
 // Waits until nothing of the attempt is left on this machine. If muster was killed, the attempt's
-// keeper ends what is left, within seconds.
+// keeper ends what is left within seconds.
 [[nodiscard]] Result<void> await_end(const std::string& attempt);
 
 }  // namespace muster::cli

@@ -34,10 +34,10 @@ run::Ending ending_of(const Result<run::Ending>& result) {
 Result<std::string> prepare_status(const std::string& path) {
   if (path.empty()) return path;
   std::error_code failed;
-  // A link is refused too: whoever names /dev/stdout does not want it replaced.
+  // Also rejects links: a user who names /dev/stdout does not want it replaced.
   const auto found = std::filesystem::symlink_status(path, failed);
   if (exists(found) && !is_regular_file(found)) return unexpected(not_a_file(path));
-  (void)std::filesystem::remove(path, failed);  // begin_status says why it cannot be written
+  (void)std::filesystem::remove(path, failed);  // if this fails, begin_status reports why
   return std::filesystem::absolute(path, failed).string();
 }
 
@@ -53,7 +53,7 @@ Result<int> conclude(const Result<run::Ending>& result, const std::string& path,
   const run::Ending ending = ending_of(result);
   if (ending.told) return ending.code;
   const auto written = write_ending(path, ending, run_id);
-  // It may be about this very file, which is said once.
+  // This error may be about the same file, which must be reported only once.
   if (!result && result.error().code == ErrorCode::kUsage) return unexpected(result.error());
   if (!written) sys::print_err("muster: {}\n", to_text(written.error()));
   if (!result) sys::print_err("muster: {}\n", to_text(result.error()));

@@ -1,4 +1,4 @@
-// How a run ended, said where scripts look for it: on the last line and in the file of --status.
+// Reports how a run ended where scripts look for it: in the last line and in the file of --status.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace muster::cli {
 
-// Removes what an earlier run left in the file. Returns its absolute path. An empty path stays one:
-// no file is wanted, here and below.
+// Removes what an earlier run left in the file. Returns its absolute path. Here and below, an empty
+// path means that no file is wanted.
 [[nodiscard]] Result<std::string> prepare_status(const std::string& path);
 
-// An Error is an end too.
+// An Error becomes an Ending too.
 [[nodiscard]] run::Ending ending_of(const Result<run::Ending>& result);
 
 [[nodiscard]] Result<void> begin_status(const std::string& path, const std::string& run_id);
 
-// Says whose exit code it is, unless another process of muster's does. An Error that is left is a
-// usage error.
+// Reports whose exit code it is, unless another muster process has done so. Only a usage error is
+// returned as an Error.
 [[nodiscard]] Result<int> conclude(const Result<run::Ending>& result, const std::string& path,
                                    const std::string& run_id);
 

@@ -23,18 +23,18 @@ constexpr std::size_t kLongestHosts = 24;
 constexpr std::size_t kEnoughForWhy = 36;
 
 using Cells = std::array<std::string, kColumns>;
-using Widths = std::array<std::size_t, kColumns>;  // 0: the column is left out
+using Widths = std::array<std::size_t, kColumns>;  // 0: the column is omitted
 
-// What gives way on a narrow terminal, in this order, until there is room for WHY.
+// The columns to shorten or omit on a narrow terminal, in this order, until WHY has enough room.
 struct Step {
   std::size_t column;
-  std::size_t least;  // 0: the column is left out
+  std::size_t least;  // 0: the column is omitted
 };
 constexpr Step kSteps[] = {{column::kCommand, 16}, {column::kAttempts, 0}, {column::kRanks, 0},
                            {column::kDuration, 0}, {column::kHosts, 12},   {column::kCommand, 8},
                            {column::kCommand, 0},  {column::kHosts, 0}};
 
-// In characters, which UTF-8 writes in one byte or more.
+// The number of characters. In UTF-8 a character can have several bytes.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
@@ -66,7 +66,7 @@ Cells cells_of(const run::PastRun& run, const std::string& title, double now_s) 
           run.why};
 }
 
-// Of a line that has enough of WHY.
+// The width of a line in which WHY has enough room.
 std::size_t total_of(const Widths& widths) {
   std::size_t total = std::min(widths[column::kWhy], kEnoughForWhy);
   for (std::size_t i = 0; i < column::kWhy; ++i) total += widths[i] > 0 ? widths[i] + kGap : 0;
@@ -101,7 +101,8 @@ std::string line_of(const Cells& row, const Widths& widths) {
   return line;
 }
 
-// What other commands take for the run. A name means the newest run that has it.
+// The name by which other commands find the run. A name refers to the newest run with this name, so
+// older ones show their id too.
 std::string title_of(const run::PastRun& run, std::set<std::string>& newer_names) {
   if (run.name.empty()) return run.id;
   return newer_names.insert(run.name).second ? run.name : fmt::format("{} ({})", run.id, run.name);

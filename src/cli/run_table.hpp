@@ -9,15 +9,15 @@
 
 namespace muster::cli {
 
-// A header and one line per run, given newest first. Lines have at most `width` characters; other
-// columns are shortened or left out so that WHY can be read. 0: there is no limit.
+// A header, and one line per run. `runs` must begin with the newest. Lines have at most `width`
+// characters (0: no limit); other columns are shortened or omitted to make room for WHY.
 [[nodiscard]] std::string run_table(std::span<const run::PastRun> runs, double now_s,
                                     std::size_t width);
 
-// "12s", "3m20s", "2h05m", "4d"; what is shorter than ten seconds has a decimal.
+// Returns "12s", "3m20s", "2h05m" or "4d". Times below ten seconds have one decimal.
 [[nodiscard]] std::string time_text(double seconds);
 
-// "ok", "failed (3)"
+// Returns "ok" or "failed (3)".
 [[nodiscard]] std::string state_text(const run::PastRun& run);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// What was known and decided before an attempt began, kept in its folder.
+// What was known and decided before an attempt began. It is stored in the attempt's folder.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ struct RunValues {
   std::span<const facts::Survey> surveys;
   std::span<const checks::Finding> findings;
   const layout::Layout& layout;
-  const launch::Plan& plan;  // its own files are written too
+  const launch::Plan& plan;  // files that belong to the plan are written too
 };
 
 [[nodiscard]] Result<void> write_values(const RunValues& values, const std::string& folder);

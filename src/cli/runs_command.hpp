@@ -1,4 +1,4 @@
-// What the commands about runs share; each has a file of its own.
+// What the commands about runs share. Each command has its own file.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace muster::cli {
 
-// Adds a command whose options are an `Options` and whose action is `verb`.
+// Adds a command with options of type `Options` and the action `verb`.
 template <class Options>
 std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, Action& action,
                                                         const char* name, const char* about,
@@ -24,13 +24,14 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, Action& a
 inline constexpr const char* kRunHelp =
     "Run id, the beginning of one, a name that --name gave, or 'last' for the newest run";
 
-// The run that a command is about, "last" unless it is given.
+// Adds the argument that names the run; its default is "last".
 inline CLI::Option* take_run(CLI::App* command, std::string& run) {
   run = "last";
   return command->add_option("RUN", run, std::string(kRunHelp) + ", which is the default");
 }
 
-// How wide the terminal on standard output is; 0: it is no terminal, and lines are not cut.
+// The width of the terminal on standard output. 0 if it is not a terminal, so that lines are not
+// cut.
 [[nodiscard]] std::size_t columns_of_output();
 
 void add_logs(CLI::App& app, Action& action);

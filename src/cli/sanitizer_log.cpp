@@ -1,6 +1,6 @@
-// Only in builds with sanitisers. Most of muster's processes have no terminal: those of ranks and
-// on hosts. If tests have made the folder MUSTER_SANITIZER_LOGS, a sanitiser leaves what it finds
-// in files there.
+// Only in builds with sanitisers. Most processes of muster have no terminal, as they belong to
+// ranks or run on hosts. If tests have created the folder MUSTER_SANITIZER_LOGS, sanitisers write
+// their reports to files in it.
 #include <cstdlib>
 #include <memory>
 
@@ -18,7 +18,7 @@ extern "C"
 
 namespace {
 
-// So that a test can see that a fault would be noticed.
+// Provokes a fault, so that a test can check that sanitisers report it.
 [[maybe_unused]] const int provoked = [] {
   if (std::getenv("MUSTER_PROVOKE_FAULT") == nullptr) return 0;
   const std::unique_ptr<volatile int[]> two(new int[2]{});

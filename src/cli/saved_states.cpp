@@ -19,8 +19,9 @@
 namespace muster::cli {
 namespace {
 
-// Host names are validated, so only the zone of an IPv6 address has a character to replace. A name
-// of 253 bytes leaves no room for the suffixes of the file and of its temporary copy.
+// Host names are validated, so only the zone of an IPv6 address can contain a character to replace.
+// A name of 253 bytes would be too long for a file name with the suffixes of the file and its
+// temporary copy.
 std::string file_name(std::string_view host) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
@@ -53,7 +54,7 @@ Result<facts::SavedState> read_state(const std::string& path, const std::string&
   return unexpected(cannot_use(path, "this is the saved state of another host"));
 }
 
-// The files are replaced by renaming, so the lock is that of the folder. A reader needs none.
+// Locks the folder and not the files, because files are replaced by renaming. Readers need no lock.
 Result<sys::Fd> lock_folder(const std::string& folder, std::chrono::milliseconds patience) {
   constexpr int kPauseMs = 20;
   sys::Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

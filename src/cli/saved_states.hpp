@@ -1,4 +1,4 @@
-// The saved states of hosts: one file per host, in the user's state folder.
+// The saved states of hosts, one file per host in the user's state folder.
 #pragma once
 
 #include <chrono>
@@ -21,39 +21,40 @@ namespace muster::cli {
 // Whether the state of any host has been saved.
 [[nodiscard]] bool has_saved_states();
 
-// Of those hosts that have one. Where a file cannot be used, `problem` says why. Cost: a small file
-// for each host.
+// Reads the states of those hosts that have one. If a file cannot be used, `problem` says why.
+// Cost: one small file per host.
 [[nodiscard]] std::vector<facts::SavedState> read_saved_states(
     const std::vector<std::string>& hosts);
 
-// Hosts that answered.
+// The hosts that answered, by whether their state may be saved.
 struct SaveChoice {
   std::vector<std::string> wanted = {};
   std::vector<std::string> with_errors = {};
-  std::vector<std::string> unexamined = {};  // the checks look only at hosts that get ranks
+  std::vector<std::string> unexamined = {};  // not checked, because they get no ranks
 };
 
-// An error that names no host is about all of them. `force`: errors do not count.
+// An error that names no host applies to all hosts. With `force`, errors are ignored.
 [[nodiscard]] SaveChoice choose_to_save(std::span<const facts::Survey> surveys,
                                         const layout::Layout& layout,
                                         std::span<const checks::Finding> findings, bool force);
 
 struct SaveResult {
   std::vector<std::string> saved;
-  std::vector<std::pair<std::string, Error>> failed;  // hosts whose files are as before, and why
+  std::vector<std::pair<std::string, Error>> failed;  // hosts whose files did not change, and why
 };
 
-// Makes the new state of a host from the saved one, which has only its name if there is no file.
+// Turns the saved state of a host into the new one. Without a saved state, `state` contains only
+// the name.
 using UpdateState = std::function<Result<void>(facts::SavedState& state)>;
 
-// Reads, updates and writes the states while no other muster process can. Never replaces a file
-// that cannot be read. Fails if the folder cannot be used, or if another process keeps it locked
-// for longer than `patience`. Cost: for each host, waits twice for the disk.
+// Reads, updates and writes the states while it locks out other muster processes. Never replaces a
+// file that it cannot read. Fails if the folder cannot be used, or if another process keeps it
+// locked for longer than `patience`. Cost: waits for the disk twice per host.
 [[nodiscard]] Result<SaveResult> update_saved_states(
     const std::vector<std::string>& hosts, const UpdateState& update,
     std::chrono::milliseconds patience = std::chrono::seconds(30));
 
-// Says on stderr which hosts were not saved and why, and returns an Error if there is one.
+// Prints to stderr which hosts were not saved and why. Returns an Error if there is such a host.
 [[nodiscard]] Result<void> report_not_saved(const SaveResult& result);
 
 }  // namespace muster::cli

@@ -43,7 +43,7 @@ std::string told(const setup::HostResult& result, bool dry_run) {
   for (const std::string& change : result.changes) text += fmt::format("  {}\n", change);
   if (result.error) {
     Error error = *result.error;
-    error.where.host.clear();  // it stands in the heading
+    error.where.host.clear();  // the heading names the host
     return text + "  FAILED: " + to_text(error) + "\n";
   }
   if (!text.empty()) return text;
@@ -56,7 +56,7 @@ void print_text(const setup::SetupResult& result, bool dry_run) {
     sys::print_out("this machine:\n");
     for (const std::string& change : result.launcher) sys::print_out("  {}\n", change);
   }
-  std::vector<std::string> texts;  // what each host has to tell; most have the same
+  std::vector<std::string> texts;  // reports of the hosts; most are equal
   std::vector<remote::Said> said;
   texts.reserve(result.hosts.size());
   for (const setup::HostResult& host : result.hosts) {
@@ -90,7 +90,7 @@ void print_json(const setup::SetupResult& result) {
   sys::print_out("{}\n", json_text(all, 2));
 }
 
-// `keys_shown`: a person has just seen the new host keys and answered.
+// `keys_shown` means that the user has just seen and accepted the new host keys.
 Result<int> conclude(const setup::SetupResult& result, const SetupOptions& options,
                      bool keys_shown = false) {
   if (!options.json && !result.keys.empty() && !keys_shown) {
@@ -200,7 +200,7 @@ void add_flags(CLI::App& command, SetupOptions& options) {
   command.add_flag("--json", options.json, "Print the result as JSON");
 }
 
-// A path in ~/.ssh/muster/config must hold in every folder.
+// ~/.ssh/muster/config is used from every directory, so its paths must be absolute.
 std::string absolute_or_empty(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
 }

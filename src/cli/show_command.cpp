@@ -43,13 +43,13 @@ void show_value(std::string_view name, const std::string& value) {
   if (!value.empty()) sys::print_out("{:<10} {}\n", name, value);
 }
 
-// The record of an attempt, as text; empty: it has none.
+// The text of an attempt's record; empty if there is none.
 std::string record_text(const std::string& base, int attempt) {
   const std::string folder = run::runs_folder() + "/" + run::attempt_id(base, attempt);
   return sys::read_file(folder + "/record.json").value_or("");
 }
 
-// One line per attempt that has ended.
+// Shows one line per attempt that has ended.
 void show_attempts(const run::PastRun& past) {
   for (int i = 0; i < past.attempts; ++i) {
     const auto summary = run::parse_summary(record_text(past.id, i));
@@ -61,7 +61,7 @@ void show_attempts(const run::PastRun& past) {
   }
 }
 
-// How the ranks ended, equal ends together.
+// Shows how the ranks ended. Equal ends share a line.
 void show_ends(const run::Summary& summary) {
   bool is_first = true;
   for (const auto& [end, ranks] : summary.ends) {

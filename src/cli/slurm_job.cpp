@@ -29,8 +29,8 @@ std::string shown(const RunOptions& options, const launch::Words& words) {
   return line + sys::quote(words);
 }
 
-// Only when it fails. muster inside the allocation finds the values of -x in its environment; they
-// do not decide which salloc is started.
+// Replaces this process by salloc; returns only if that fails. The values of -x become part of the
+// environment only here, so that they cannot influence which salloc is found.
 Error become(launch::Words words, const launch::Words& variables) {
   if (const auto found = sys::find_program(words.front())) words.front() = *found;
   for (const std::string& entry : variables) {
@@ -46,7 +46,7 @@ Error become(launch::Words words, const launch::Words& variables) {
   return error;
 }
 
-// The process that salloc runs; 0 while it waits for hosts.
+// The process that salloc has started; 0 while salloc waits for hosts.
 pid_t command_of(pid_t salloc) {
   std::error_code error;
   for (const auto& thread :
@@ -59,8 +59,8 @@ pid_t command_of(pid_t salloc) {
   return 0;
 }
 
-// What nohup or a script's background job ignores stays so: a blocked signal would come all the
-// same.
+// The signals to handle, without those that nohup or a script's background job ignores. Blocking an
+// ignored signal would still deliver it to sigwait.
 sigset_t watched_signals() {
   sigset_t set;
   (void)::sigemptyset(&set);
@@ -72,9 +72,10 @@ sigset_t watched_signals() {
   return set;
 }
 
-// Until salloc has ended; signals go to the run, which ends in order and with its own code.
+// Waits until salloc has ended. Passes signals on to the run, which then ends in order and with its
+// own exit code.
 int watch(pid_t salloc, const sigset_t& signals) {
-  int got = 0;  // before the run had begun
+  int got = 0;  // signal that came before the run had begun
   while (true) {
     int signal = 0;
     if (::sigwait(&signals, &signal) != 0) continue;
@@ -90,12 +91,14 @@ int watch(pid_t salloc, const sigset_t& signals) {
   }
 }
 
-// salloc answers a signal by giving the hosts back at once, and ends with 0. At a terminal it puts
-// its command in front, which then gets Ctrl-C alone; elsewhere we stand before it.
+// Without a terminal, salloc runs in a child and this process handles signals: salloc would respond
+// to a signal by releasing the hosts at once and ending with 0. With a terminal that is not needed,
+// because salloc puts its command into the foreground and only that gets Ctrl-C.
 Result<int> run_salloc(const launch::Words& words, const launch::Words& variables) {
-  const bool is_missing = !sys::find_program(words.front());  // become says so
+  const bool is_missing = !sys::find_program(words.front());  // then `become` reports it
   if (::isatty(STDIN_FILENO) != 0 || is_missing) return unexpected(become(words, variables));
-  (void)::signal(SIGCHLD, SIG_DFL);  // if our parent ignores it, nobody would tell of salloc's end
+  // If our parent ignores SIGCHLD, this process inherits that and would not notice salloc's end.
+  (void)::signal(SIGCHLD, SIG_DFL);
   const sigset_t signals = watched_signals();
   sigset_t before;
   (void)::sigprocmask(SIG_BLOCK, &signals, &before);
@@ -103,7 +106,8 @@ Result<int> run_salloc(const launch::Words& words, const launch::Words& variable
   if (salloc < 0) return unexpected(system_error("cannot start salloc"));
   if (salloc == 0) {
     (void)::setsid();
-    (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);  // gives the hosts back when we are killed
+    // Makes salloc release the hosts if this process is killed.
+    (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)::sigprocmask(SIG_SETMASK, &before, nullptr);
     const Error error = become(words, variables);
     sys::print_err("muster: {}\n", to_text(error));
@@ -130,7 +134,7 @@ Result<launch::Words> slurm_flags(const RunOptions& options, const Program& prog
     named = read.hosts;
   }
   launch::Words more = options.slurm_args;
-  // Else Slurm takes all hosts away when one fails.
+  // Without --no-kill, Slurm takes all hosts away when one of them fails.
   if (job.max_restarts > 0) more.insert(more.begin(), "--no-kill");
   return launch::allocation_flags(job, named, more);
 }

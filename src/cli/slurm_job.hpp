@@ -1,4 +1,4 @@
-// Outside of an allocation: hosts are asked for from Slurm, now (salloc) or later (sbatch).
+// For use outside an allocation: asks Slurm for hosts, now (salloc) or later (sbatch).
 #pragma once
 
 #include "cli/command.hpp"
@@ -7,16 +7,16 @@
 
 namespace muster::cli {
 
-// What Slurm is to be asked for.
+// The flags for salloc or sbatch.
 [[nodiscard]] Result<launch::Words> slurm_flags(const RunOptions& options, const Program& program);
 
-// This binary and the words of `muster run`, ready to be run in the allocation; `words` are those
-// that the user gave, without the name of the command.
+// This binary and the words of `muster run`, for use inside the allocation. `words` are what the
+// user typed, without the name of the command.
 [[nodiscard]] Result<launch::Words> run_words(const launch::Words& words, const Program& program);
 
-// `salloc ... muster run ...`, with the values of -x in its environment and not on its command
-// line; it waits for the hosts, ends as the run does and gives the hosts back; --dry-run only shows
-// that line.
+// Runs `salloc ... muster run ...`. The values of -x are in its environment and not on its command
+// line. It waits for the hosts, ends with the exit code of the run and releases the hosts. With
+// --dry-run, only prints that command line.
 [[nodiscard]] Result<int> allocate_and_run(const RunOptions& options, const launch::Words& words,
                                            const Program& program);
 

@@ -35,13 +35,14 @@ Result<int> stop_run(const StopOptions& options) {
   const run::AttemptName name = run::parse_attempt(run::id_of(named));
   const std::string newest =
       run::runs_folder() + "/" + run::attempt_id(name.base, run::latest_attempt(name.base));
-  const bool is_being_checked = run::living_owner(newest) != 0;  // or it runs already
+  // Also true if the run has begun already.
+  const bool is_being_checked = run::living_owner(newest) != 0;
   const std::string folder = is_being_checked ? newest : run::latest_of(named);
   const int owner = run::living_owner(folder);
   if (owner == 0) return unexpected(cannot_stop(folder));
   (void)::kill(owner, SIGTERM);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout_s);
-  // Not its record: between two attempts that is there already.
+  // Checks the owner and not the record, because between two attempts a record already exists.
   while (run::living_owner(folder) != 0) {
     if (std::chrono::steady_clock::now() > until) {
       return unexpected(Error{

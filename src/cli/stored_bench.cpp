@@ -17,7 +17,7 @@
 namespace muster::cli {
 namespace {
 
-// A file, or a run that left one in its folder.
+// Reads a file, or the results in the folder of a run.
 Result<bench::Results> read_results(const std::string& name) {
   std::string path = name;
   std::error_code failed;

@@ -1,4 +1,4 @@
-// `muster bench compare` and `show`: results that were stored before.
+// `muster bench compare` and `show`, which read stored results.
 #pragma once
 
 #include "base/error.hpp"
@@ -6,9 +6,9 @@
 
 namespace muster::cli {
 
-constexpr const char* kResultsFile = "/bench.json";  // in a run's folder
+constexpr const char* kResultsFile = "/bench.json";  // in the folder of a run
 
-// Bytes a second of --expect; 0: it was not given.
+// The value of --expect in bytes per second; 0 if it was not given.
 [[nodiscard]] Result<double> expected_rate(const BenchOptions& options);
 
 [[nodiscard]] Result<int> compare_two(const BenchOptions& options);

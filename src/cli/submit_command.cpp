@@ -21,14 +21,15 @@ namespace muster::cli {
 namespace {
 
 constexpr std::chrono::seconds kWatchJobFor{5};
-constexpr std::chrono::seconds kFailsWithin{2};  // a script whose command is missing
+// Time in which a script with a missing command fails.
+constexpr std::chrono::seconds kFailsWithin{2};
 constexpr std::chrono::seconds kSlurmAnswersWithin{10};
 constexpr std::chrono::milliseconds kLookAtJobEvery{200};
-constexpr std::size_t kMarkWithin = 100;  // bytes of a script
+constexpr std::size_t kMarkWithin = 100;  // the mark is within the first bytes of a script
 constexpr std::size_t kMaxScript = std::size_t{1} << 20;
 
-// The program's name, or that of Python's script, of the letters that mean nothing to a shell or to
-// Slurm.
+// A name for the job, from the program or the Python script. Contains only characters that have no
+// special meaning for shells and Slurm.
 std::string job_name(const Program& program) {
   std::string name = std::filesystem::path(program.front()).filename();
   const bool script = name.starts_with("python") && program.size() > 1 && program[1][0] != '-';
@@ -40,7 +41,7 @@ std::string job_name(const Program& program) {
   return name.empty() || name.front() == '.' || name.front() == '-' ? "job" + name : name;
 }
 
-// A file of that name which is none of ours stays as it is.
+// Does not overwrite a file that muster did not write.
 Result<void> write_script(const std::string& path, const std::string& text) {
   if (sys::exists(path)) {
     MUSTER_TRY(const std::string old, sys::read_file(path, kMaxScript));
@@ -55,9 +56,8 @@ Result<void> write_script(const std::string& path, const std::string& text) {
   return sys::write_file(path, text, 0755);
 }
 
-// The job's number; sbatch says "17", or "17;cluster".
-// The job's muster finds the values of -x in its environment; they do not decide which sbatch is
-// started.
+// Returns the number of the job; sbatch prints "17" or "17;cluster". The values of -x are passed
+// only in the environment of sbatch, so that they cannot influence which sbatch is found.
 Result<std::string> submit_script(const std::string& path, const launch::Words& variables) {
   const std::string sbatch = sys::find_program("sbatch").value_or("sbatch");
   MUSTER_TRY(const sys::Ended ended,
@@ -72,8 +72,9 @@ Result<std::string> submit_script(const std::string& path, const launch::Words& 
   return printable(ended.out.substr(0, ended.out.find_first_of(";\n")));
 }
 
-// Watches the job until Slurm has decided about it, for a few seconds at most: a job may wait for
-// days. An Error if it cannot start, or if its first host could not run its command.
+// Watches the job for a few seconds until Slurm has decided about it. No longer, because a job may
+// be queued for days. Fails if the job cannot start, or if its first host could not run its
+// command.
 Result<void> see_it_start(const std::string& job, const std::string& muster,
                           const std::string& output) {
   auto until = std::chrono::steady_clock::now() + kWatchJobFor;
@@ -81,7 +82,7 @@ Result<void> see_it_start(const std::string& job, const std::string& muster,
   while (std::chrono::steady_clock::now() < until) {
     const auto shown = sys::run(
         {.argv = {"scontrol", "show", "job", "--oneliner", job}, .deadline = kSlurmAnswersWithin});
-    if (!shown || !shown->ok()) return {};  // we cannot tell
+    if (!shown || !shown->ok()) return {};  // the state is unknown
     const launch::JobState state = launch::parse_job_state(shown->out);
     const launch::Prospect prospect = launch::prospect(state);
     if (prospect == launch::Prospect::kGood) return {};

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kHashWithinMs = 1000;
 
-// All of them: the MPI that was asked for may not be the first.
+// Returns all of them, because the MPI that the user wants may not be the first.
 std::vector<std::string> mpiruns_in_path() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
   const engines::Words names = engines::mpi_launchers();
@@ -38,13 +38,14 @@ std::vector<std::string> mpiruns_in_path() {
   return found;
 }
 
-// The engine's launcher here, as far as it is known before anything was looked at.
+// The launchers of the engine on this machine, as far as they are known before the survey.
 std::vector<std::string> launchers(const layout::Job& job) {
   if (!job.launcher.empty()) return {job.launcher};
   if (engines::find(job.engine).is_mpi || (job.engine.empty() && !job.mpi_word.empty())) {
     return mpiruns_in_path();
   }
-  if (!job.engine.empty()) return {};  // it starts no mpirun, so no host need look at one
+  // This engine does not use mpirun, so hosts need not examine one.
+  if (!job.engine.empty()) return {};
   const auto found = sys::find_program("mpirun");
   return found ? std::vector<std::string>{*found} : std::vector<std::string>{};
 }
@@ -65,7 +66,8 @@ std::vector<std::string> names(const hosts::Cluster& cluster) {
   return result;
 }
 
-// Of an elastic job as many as there are, from min_nodes to nodes.
+// Keeps the first hosts, as many as the job wants. An elastic job takes as many as there are,
+// between min_nodes and nodes.
 Result<void> keep_first(hosts::Cluster& cluster, layout::Job& job) {
   const auto named = static_cast<int>(cluster.hosts.size());
   if (job.min_nodes > 0 && named >= job.min_nodes) job.nodes = std::min(job.nodes, named);
@@ -82,7 +84,7 @@ Result<void> keep_first(hosts::Cluster& cluster, layout::Job& job) {
   return {};
 }
 
-// What the platform says of the job; the user's own words must not contradict it.
+// Takes what the platform says about the job. Fails if the user's flags contradict it.
 Result<void> take_pod(const hosts::Pod& pod, std::optional<int> node_rank, layout::Job& job) {
   if (!job.ranks_by.empty() && (pod.ranks_per_pod || job.ranks > 0)) {
     return unexpected(Error{
@@ -138,9 +140,9 @@ Result<HostErrors> sync_if_wanted(const JobOptions& options, Surveyed& all,
                       {.all_hosts = purpose.attempt == 0, .quiet = purpose.quiet});
 }
 
-// Also considers launchers later in PATH that the hosts found beside their program's own MPI, since
-// these suit the program better than the first in PATH. Looking at a launcher may execute it, so a
-// host's report only selects among paths that we found ourselves.
+// Also examines other launchers in PATH that hosts found next to the MPI of their program, because
+// these suit the program better than the first one in PATH. Examining a launcher may execute it, so
+// a host's report can only select paths that this machine found itself.
 void look_at_launchers_of_hosts(Surveyed& all) {
   std::set<std::string> reported;
   for (const facts::Survey& survey : all.surveys) {
@@ -206,17 +208,17 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   const bool activates = !all->job.activate.empty();
   const bool may_be_mpi = all->job.engine.empty() || engines::find(all->job.engine).is_mpi;
   request.software = true;
-  // One host has no other to differ from.
+  // With a single host there is nothing to compare.
   request.hash_within_ms = all->cluster.hosts.size() > 1 ? kHashWithinMs : 0;
   const auto look_here = [&] {
     facts::Request here = request;
-    here.software = false;                  // no rank loads what this machine has
-    if (!may_be_mpi) here.program.clear();  // only read to learn which MPI it needs
+    here.software = false;                  // ranks do not use this machine's software
+    if (!may_be_mpi) here.program.clear();  // only needed to find out which MPI the program uses
     all->launcher = facts::gather(here).facts;
   };
-  if (activates) look_here();  // first: a slow activation here would use up the hosts' time
+  if (activates) look_here();  // before the hosts: a slow activation here would use up their time
   if (activates && may_be_mpi && all->job.launcher.empty()) {
-    // Only the activated environment knows which mpirun the hosts are to have.
+    // Only the activated environment shows which mpirun the hosts should have.
     if (!all->launcher.mpi.empty()) request.launchers.clear();
     for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers.push_back(mpi.launcher);
   }
@@ -250,13 +252,13 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   return all;
 }
 
-// A program that is not there, or cannot be run, has codes of its own.
+// A missing program, and one that cannot be executed, have their own exit codes.
 int refusal_code(const Surveyed& all) {
   for (const facts::Survey& survey : all.surveys) {
     if (!survey.facts) continue;
     const std::optional<facts::Program>& program = survey.facts->program;
     const std::optional<facts::Script>& script = survey.facts->script;
-    const bool is_file = script && script->name.ends_with(".py");  // not a module
+    const bool is_file = script && script->name.ends_with(".py");  // false for a module
     if (is_file && script->path.empty()) return kExitNotFound;
     if (!program) continue;
     if (program->path.empty()) return kExitNotFound;

@@ -1,4 +1,4 @@
-// From flags to Findings: what `check` and `run` have in common.
+// From flags to findings: the common part of `check` and `run`.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,14 @@
 
 namespace muster::cli {
 
-constexpr std::chrono::seconds kActivationTakes{60};  // at most; facts::gather gives up then
+constexpr std::chrono::seconds kActivationTakes{60};  // at most; then facts::gather gives up
 
-// Everything that is known before a Plan is made. The crew's sessions are still open.
+// Everything that is known before a Plan is made. The crew's sessions with the hosts are still
+// open.
 struct Surveyed {
   layout::Job job;
   hosts::Cluster cluster;
-  std::string allocation = {};  // number of the Slurm job that the hosts are of
+  std::string allocation = {};  // number of the Slurm job that has the hosts
   std::unique_ptr<sys::Loop> loop;
   std::unique_ptr<remote::Transport> transport;
   std::unique_ptr<run::Crew> crew;
@@ -29,15 +30,15 @@ struct Surveyed {
   std::vector<facts::Survey> surveys;
   layout::Layout layout;
   std::vector<checks::Finding> findings;
-  // Lines for people; empty: nothing to say.
-  std::string compared = {};         // what was compared of the ranks' software
+  // One-line summaries for people; empty if there is nothing to report.
+  std::string compared = {};         // which software of the ranks was compared
   std::string compared_states = {};  // which hosts were compared with their saved states
 
-  // Where muster goes on without it: sessions are closed, and waited for, so that nothing of them
-  // meets the next ones on the hosts.
+  // Closes all sessions and waits for their end, so that later sessions on the hosts do not meet
+  // them. For callers that continue after the survey.
   void close();
 
-  // In the reverse order of their making: a session's end may still call back.
+  // Destroys members in the reverse order, because a session may still call back when it ends.
   ~Surveyed();
   Surveyed() = default;
   Surveyed(Surveyed&&) = default;
@@ -45,17 +46,17 @@ struct Surveyed {
 };
 
 struct SurveyFor {
-  std::string run_id = {};                // empty: facts only
-  std::vector<std::string> earlier = {};  // ids of the attempts before, which the hosts end first
+  std::string run_id = {};                // empty: only facts are needed
+  std::vector<std::string> earlier = {};  // ids of earlier attempts, which hosts must end first
   int attempt = 0;
-  bool compare_clocks = false;  // costs a round trip more
-  bool quiet = false;           // do not say what --sync has sent
+  bool compare_clocks = false;  // costs one more round trip
+  bool quiet = false;           // do not report what --sync has sent
 };
 [[nodiscard]] Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options,
                                                        const Program& program,
                                                        const SurveyFor& purpose);
 
-// The exit code where findings keep the job from being started.
+// The exit code if findings keep the job from starting.
 [[nodiscard]] int refusal_code(const Surveyed& all);
 
 }  // namespace muster::cli

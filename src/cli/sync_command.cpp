@@ -23,13 +23,13 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kNamedLeftOut = 3;  // files that were left out
+constexpr std::size_t kNamedLeftOut = 3;  // how many files that were left out are named
 
 struct SyncRequest {
   ClusterOptions cluster;
   std::string folder;
   std::string to;
-  std::string back;  // directory on this machine; empty: files go to the hosts
+  std::string back;  // directory on this machine; empty: copy to the hosts
   bool per_host = false;
   bool remove = false;
   bool checksum = false;
@@ -63,7 +63,7 @@ Result<remote::SyncOptions> sync_options(const SyncRequest& request) {
   return options;
 }
 
-// What was copied to or from a host, or would be.
+// What was copied to or from a host, or would be with --dry-run.
 std::string changes_text(const remote::Outcome& outcome, bool dry_run) {
   if (remote::has_nothing(outcome)) return "nothing to bring back\n";
   const auto changes = remote::parse_stats(outcome.ended->out);
@@ -96,7 +96,8 @@ void print_changes(bool dry_run, std::span<const remote::Outcome> outcomes) {
 int conclude(bool dry_run, std::vector<remote::Outcome> outcomes) {
   print_changes(dry_run, outcomes);
   for (remote::Outcome& outcome : outcomes) {
-    if (remote::has_nothing(outcome)) outcome.ended->code = 0;  // no failure: another host has it
+    // No failure, because another host has the file.
+    if (remote::has_nothing(outcome)) outcome.ended->code = 0;
   }
   sys::write_err(remote::failures_text(outcomes));
   const remote::Conclusion conclusion = remote::conclusion(outcomes);

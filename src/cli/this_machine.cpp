@@ -45,7 +45,8 @@ bool is_other_user(const std::string& user) {
 
 Result<std::string> find_this_machine(hosts::Cluster& cluster, NamedTwice twice) {
   std::string found;
-  // A given port means another sshd on this machine: a container's, or the end of a tunnel.
+  // With a given port, the name may belong to another sshd on this machine: that of a container, or
+  // the end of a tunnel.
   if (cluster.port != 0 || is_other_user(cluster.user)) return found;
   const hosts::Here here = read_here();
   for (hosts::Host& host : cluster.hosts) {

@@ -1,4 +1,4 @@
-// Finds the host in the list that is the machine muster runs on.
+// Finds the entry in the list of hosts that is this machine.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace muster::cli {
 
-// What to do with a second name of this machine in the list.
+// What to do if the list contains a second name of this machine.
 enum class NamedTwice { kRefused, kOverSsh };
 
-// Marks this machine (hosts::Host::here) and returns its name in the list. Empty if it is not in
-// the list, or if the list asks for another user or port.
-// Cost: one resolver lookup for each full name that may be this machine's.
+// Marks this machine (hosts::Host::here) and returns its name in the list. Returns an empty name if
+// it is not in the list, or if the list requires another user or port. Cost: one name resolution
+// per full name that may be this machine's.
 [[nodiscard]] Result<std::string> find_this_machine(hosts::Cluster& cluster, NamedTwice twice);
 
-// The hosts of a command that reaches them over ssh, wherever muster runs.
+// The hosts of a command that always uses ssh, even inside an allocation or a pod.
 struct SshHosts {
   std::vector<std::string> names;
   remote::SshOptions ssh;

@@ -21,7 +21,8 @@ struct TrainCommand {
   std::string trainer;
 };
 
-// The folder is looked for where the ranks start, which is here.
+// Does not look for the data set, which ranks need and this machine may not have. A relative path
+// is right for the ranks too, because they start in the current directory.
 Result<void> check_places(const trainflags::TrainOptions& options) {
   if (!options.dataset_dir.empty()) return {};
   return unexpected(
@@ -45,7 +46,7 @@ Result<int> train_command(const TrainCommand& given, const CLI::App& command,
                    given.train.model};
   const auto flags = trainflags::given_words(command, /*of_trainer=*/true);
   words.insert(words.end(), flags.begin(), flags.end());
-  // With these Slurm is asked to start `muster run`, which brings no trainer.
+  // Slurm starts `muster run` with these flags, and `run` has no flag for the trainer's path.
   auto own = trainflags::given_words(command, /*of_trainer=*/false);
   if (const auto flag = std::find(own.begin(), own.end(), kTrainerFlag); flag != own.end()) {
     own.erase(flag, flag + 2);

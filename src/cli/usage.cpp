@@ -66,7 +66,7 @@ std::string in_plain_words(const CLI::ParseError& error) {
   }
   replace("Value ", "");
   replace(" not in range ", " is not in the range ");
-  replace(".000000", "");  // what CLI11 writes after a whole number
+  replace(".000000", "");  // CLI11 writes this after whole numbers
   if (const std::string start = "Could not convert: "; what.starts_with(start)) {
     what = what.substr(start.size());
     replace(" = ", ": '");

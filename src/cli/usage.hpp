@@ -1,4 +1,4 @@
-// What is wrong with a command line, in our words instead of the parser's.
+// Describes mistakes in a command line in muster's words instead of the parser's.
 #pragma once
 
 #include <string>
@@ -10,18 +10,19 @@
 
 namespace muster::cli {
 
-// The command that the line names, as far as its words are commands.
+// The command that the line names, as far as its first words are commands.
 [[nodiscard]] const CLI::App* named_command(const CLI::App* app,
                                             const std::vector<std::string>& words);
 
-// For a line that the parser refused; `words` is the line.
+// The Error for a line that the parser rejected; `words` is the line.
 [[nodiscard]] Error usage_error(const CLI::App& app, const std::vector<std::string>& words,
                                 const CLI::ParseError& error);
 
-// What is wrong with the value of a flag.
+// What is wrong with the value of a flag, without the parser's wording.
 [[nodiscard]] std::string in_plain_words(const CLI::ParseError& error);
 
-// For a flag that `command` does not have. Names the one that was meant, if there is one.
+// The Error for a flag that `command` does not have. Suggests the most similar flag, if there is
+// one.
 [[nodiscard]] Error unknown_flag(const CLI::App& command, const std::string& flag);
 
 }  // namespace muster::cli

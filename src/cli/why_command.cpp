@@ -39,7 +39,7 @@ Error nothing_kept(const std::string& folder) {
           .hint = "to see why it failed: muster explain " + id};
 }
 
-// Asks the run if it is alive; otherwise returns what was found while it was.
+// Asks the run if it is alive. Otherwise returns what was found while it was alive.
 Result<std::string> inspected(const std::string& folder, const WhyOptions& options) {
   if (run::living_owner(folder) == 0) {
     const std::string kept = run::newest_inspection(folder);

@@ -1,4 +1,4 @@
-// For what `muster bench` measures without RDMA.
+// Switches RDMA off for measurements of `muster bench`.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,8 @@
 
 namespace muster::cli {
 
-// Takes RDMA away from what is started, and gives it back: a job's variables become our own.
+// While an object of this class exists, our environment contains variables that switch off RDMA.
+// Jobs that muster starts get them.
 class WithoutRdma {
  public:
   WithoutRdma() {

@@ -11,7 +11,8 @@
 namespace muster::emit {
 namespace {
 
-// State and plans name what exists and may hold secrets; keys are secrets.
+// Terraform's state and plans describe existing machines and may hold secrets, and keys are
+// secrets.
 constexpr std::string_view kGitIgnore =
     "keys/\n"
     "*.tfstate\n"
@@ -29,14 +30,14 @@ bool consists_of(std::string_view text, std::string_view more) {
   });
 }
 
-// "c7i.2xlarge"
+// Accepts a type such as "c7i.2xlarge".
 bool is_instance_type(std::string_view text) {
   const std::size_t dot = text.find('.');
   return dot != std::string_view::npos && consists_of(text.substr(0, dot), "-") &&
          consists_of(text.substr(dot + 1), "-");
 }
 
-// t2, t3, t3a, t4g, but not trn1
+// t2, t3, t3a and t4g, but not trn1.
 bool is_burstable(std::string_view type) {
   return type.size() > 1 && type.front() == 't' && hosts::is_digit(type[1]);
 }
@@ -84,7 +85,7 @@ Result<void> check_aws_names(const AwsOptions& options) {
   return {};
 }
 
-// Every text has been checked: none holds a quote, a backslash or a dollar sign.
+// All texts have been checked before: none contains a quote, a backslash or a dollar sign.
 std::string tfvars(const AwsOptions& options) {
   return fmt::format(
       "# Written by \"muster emit terraform\". variables.tf explains these values and has some "

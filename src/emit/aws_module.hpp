@@ -1,6 +1,6 @@
-// A Terraform module for a launcher and workers on AWS. The module's text is the same for everybody
-// (src/emit/aws); the user's values are in terraform.tfvars beside it. Pure: keys are made
-// elsewhere.
+// A Terraform module for a launcher and workers on AWS. The text of the module (src/emit/aws) is
+// always the same; the user's values are in terraform.tfvars beside it. Pure: other code makes the
+// keys.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace muster::emit {
 
 struct AwsOptions {
-  std::string ssh_from;  // the one IPv4 address that may log in
+  std::string ssh_from;  // the only IPv4 address that may log in
   std::string worker_type;
   int workers = 2;
   std::string launcher_type = "t3.micro";
@@ -24,16 +24,16 @@ struct AwsOptions {
   bool placement_group = false;
 };
 
-constexpr int kMaxWorkers = 1000;  // each takes a key pair and an address of the module's subnet
+constexpr int kMaxWorkers = 1000;  // each needs a key pair and an address in the module's subnet
 
-// Refuses what AWS or the module would refuse later.
+// Rejects options that AWS or the module would reject later.
 [[nodiscard]] Result<void> check(const AwsOptions& options);
 
-// All files but the keys.
+// All files except the keys.
 [[nodiscard]] std::vector<File> aws_files(const AwsOptions& options);
 
-// The private keys that the module needs, each with its public half in NAME.pub: the one to log in
-// with, then one host key per instance.
+// The names of the private keys that the module needs, each with its public half in NAME.pub: first
+// the one for logins, then one host key per instance.
 [[nodiscard]] std::vector<std::string> aws_keys(const AwsOptions& options);
 
 // The files that do not depend on the options.

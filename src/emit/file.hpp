@@ -6,7 +6,7 @@
 namespace muster::emit {
 
 struct File {
-  std::string path;  // relative to the folder that the user names
+  std::string path;  // relative to the directory that the user names
   std::string content;
 };
 

@@ -16,17 +16,17 @@
 namespace muster::emit {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keys stay in the order in which people read them
+using Json = nlohmann::ordered_json;  // keeps the keys in a readable order
 
 constexpr std::size_t kLongestPodName = 63;
-constexpr std::size_t kLongestQueue = 63;  // its name is the value of a label
+constexpr std::size_t kLongestQueue = 63;  // its name becomes the value of a label
 constexpr std::size_t kShown = 60;
-// The Trainer's own runtimes call the job of the training pods and its container by this name.
+// The Trainer's own runtimes use this name for the job of the training pods and for its container.
 constexpr const char* kNode = "node";
 constexpr const char* kUsualRuntime = "torch-distributed";
 constexpr const char* kShmPath = "/dev/shm";
 
-// "left=right"; right is empty and `whole` false where the separator is missing.
+// The two parts of "left=right". Without a separator, `right` is empty and `whole` is false.
 struct Halves {
   std::string left;
   std::string right;
@@ -51,7 +51,7 @@ Result<void> check(std::string_view flag, std::string_view value, const Refusal&
   return refused(flag, value, *refusal);
 }
 
-// The same for a flag that may be left out.
+// Like check, for a flag that is optional.
 Result<void> check_given(std::string_view flag, std::string_view value,
                          Refusal (*refuse)(std::string_view)) {
   if (value.empty()) return {};
@@ -62,7 +62,7 @@ int ranks_per_pod(const K8sJob& job) {
   return job.ranks_per_pod > 0 ? job.ranks_per_pod : std::max(job.gpus, 1);
 }
 
-// Job appends the pod's number and five random characters.
+// Limits the name so that pod names fit: a Job appends the pod's number and five random characters.
 Result<void> check_name(const K8sJob& job) {
   MUSTER_CHECK(check("--name", job.name, refuse_service_name(job.name)));
   const std::string rest = fmt::format("-{}-0-{}-xxxxx", kNode, job.pods - 1);
@@ -125,7 +125,7 @@ Result<void> check_claims(const K8sJob& job) {
   return {};
 }
 
-// Values may be secret and are not shown.
+// Error messages do not show the values, which may be secret.
 Result<void> check_variables(const K8sJob& job) {
   std::set<std::string> names;
   if (!job.interface.empty()) names = {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"};
@@ -153,7 +153,7 @@ Result<void> check_program(const K8sJob& job) {
   return {};
 }
 
-// What only one of the two kinds can say.
+// Rejects options that only the other kind of object supports.
 Result<void> check_kind(const K8sJob& job) {
   if (job.kind == K8sJob::Kind::kJobSet) {
     if (job.runtime.empty()) return {};
@@ -188,7 +188,7 @@ Result<void> check_all(const K8sJob& job) {
   return check_program(job);
 }
 
-// Kubernetes replaces $(NAME) in commands and values, and reads "$$" as "$".
+// Doubles "$", because Kubernetes replaces $(NAME) in commands and values and reads "$$" as "$".
 std::string unexpanded(const std::string& text) {
   if (text.find("$(") == std::string::npos && text.find("$$") == std::string::npos) return text;
   std::string doubled;
@@ -207,7 +207,8 @@ Json variable(const std::string& name, const std::string& value) {
   return {{"name", name}, {"value", value}};
 }
 
-// What torchrun calls the pods' numbers, and muster reads. A TrainJob's runtime sets the same.
+// torchrun's variables with the pod's number, which muster reads. A TrainJob's runtime sets the
+// same ones.
 Json numbers_of(const K8sJob& job) {
   constexpr const char* kIndex = "metadata.annotations['batch.kubernetes.io/job-completion-index']";
   return Json::array(
@@ -221,7 +222,8 @@ Json numbers_of(const K8sJob& job) {
 void add_variables(const K8sJob& job, Json& variables) {
   if (!job.interface.empty()) {
     variables.push_back(variable("GLOO_SOCKET_IFNAME", job.interface));
-    variables.push_back(variable("NCCL_SOCKET_IFNAME", "=" + job.interface));  // not a prefix
+    // "=" matches only this exact name.
+    variables.push_back(variable("NCCL_SOCKET_IFNAME", "=" + job.interface));
   }
   for (const std::string& one : job.variables) {
     const Halves halves = halves_of(one, '=');
@@ -229,8 +231,8 @@ void add_variables(const K8sJob& job, Json& variables) {
   }
 }
 
-// A limit is a request too, where there is none. CPUs are only requested: a limit would slow ranks
-// down although CPUs are idle.
+// A limit is also the request if none is given. CPUs are only requested, because a limit would slow
+// ranks down even if CPUs are idle.
 Json resources_of(const K8sJob& job) {
   Json limits = Json::object();
   if (!job.memory.empty()) limits["memory"] = job.memory;
@@ -277,7 +279,7 @@ void set_if_any(Json& object, const char* key, Json value) {
   if (!value.empty()) object[key] = std::move(value);
 }
 
-// What a container has under both kinds. RDMA locks memory, which needs a capability.
+// What a container needs in both kinds of object. RDMA locks memory, which requires a capability.
 void add_mounts_and_rights(const K8sJob& job, Json& container) {
   if (!job.rdma.empty()) {
     container["securityContext"] = {{"capabilities", {{"add", Json::array({"IPC_LOCK"})}}}};
@@ -313,8 +315,8 @@ Json pod_template(const K8sJob& job) {
   return pod;
 }
 
-// Pods of one Indexed Job, of which none is replaced alone: the ranks of a lost pod take part in
-// every collective, so the whole set starts again or fails.
+// The pods belong to one Indexed Job and are not replaced one by one: the ranks of a lost pod take
+// part in every collective, so the whole set must restart or fail.
 Json job_set(const K8sJob& job) {
   Json spec = Json::object();
   if (job.max_restarts > 0) spec["failurePolicy"] = {{"maxRestarts", job.max_restarts}};
@@ -331,7 +333,8 @@ Json job_set(const K8sJob& job) {
           {"spec", std::move(spec)}};
 }
 
-// What a TrainJob cannot say of its pods is a patch of its runtime; empty: nothing.
+// A TrainJob has no fields for some properties of its pods, so they become patches of its runtime.
+// Empty if there are none.
 Json runtime_patches(const K8sJob& job) {
   Json container = {{"name", kNode}};
   add_mounts_and_rights(job, container);
@@ -366,7 +369,7 @@ Json train_job(const K8sJob& job) {
           {"spec", std::move(spec)}};
 }
 
-// Whether YAML reads the text as this very text without quotes; where in doubt, not.
+// Whether YAML reads the unquoted text as this string. False if in doubt.
 bool is_plain(const std::string& text) {
   constexpr std::array kOtherMeanings = {"true", "false", "yes", "no", "on",
                                          "off",  "null",  "y",   "n"};

@@ -23,7 +23,7 @@ constexpr std::array kUnits = {Unit{"", 1},        Unit{"k", 1e3},     Unit{"M",
                                Unit{"Gi", 0x1p30}, Unit{"Ti", 0x1p40}, Unit{"Pi", 0x1p50},
                                Unit{"Ei", 0x1p60}};
 
-// The length of digits with at most one '.' at the beginning of the text; 0: there is no number.
+// The length of the number at the start of the text, which may contain one '.'; 0 if there is none.
 std::size_t number_length(std::string_view text) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::string_view number = text.substr(0, end);
@@ -52,13 +52,13 @@ Refusal refuse_number(std::string_view text) {
   return std::nullopt;
 }
 
-// "e3"; "E" alone is a unit.
+// True for "e3". "E" alone is a unit.
 bool has_exponent(std::string_view suffix) {
   return suffix.size() > 1 && (suffix[0] == 'e' || suffix[0] == 'E') &&
          suffix.find_first_not_of("+-0123456789", 1) == std::string_view::npos;
 }
 
-// What somebody who writes GB, gb, GiB or g may mean.
+// The unit that a user probably means with GB, gb, GiB or g.
 std::string meant_unit(std::string_view suffix) {
   if (suffix.empty() || suffix.front() == ' ') return "Gi";
   const char first = suffix.front();

@@ -1,4 +1,4 @@
-// Amounts of CPU, memory and devices, as Kubernetes writes them. Pure.
+// Amounts of CPU, memory and devices in the notation of Kubernetes. Pure.
 #pragma once
 
 #include <string_view>
@@ -7,14 +7,14 @@
 
 namespace muster::emit {
 
-// CPUs: 4, 0.5 or 500m.
+// Accepts CPUs: 4, 0.5 or 500m.
 [[nodiscard]] Refusal refuse_cpu(std::string_view text);
-// Bytes: 16Gi, 512Mi or 1.5G.
+// Accepts bytes: 16Gi, 512Mi or 1.5G.
 [[nodiscard]] Refusal refuse_bytes(std::string_view text);
-// Devices, which cannot be divided.
+// Accepts a whole number of devices.
 [[nodiscard]] Refusal refuse_device_count(std::string_view text);
 
-// The bytes of a text that refuse_bytes accepts.
+// The number of bytes in a text that refuse_bytes accepts.
 [[nodiscard]] double bytes_of(std::string_view text);
 
 }  // namespace muster::emit

@@ -30,7 +30,7 @@ bool is_letter_or_digit(char c) {
   return is_letter(c) || is_digit(c);
 }
 
-// The first character that is neither accepted by `is_good` nor one of `others`; 0: none.
+// The first character that `is_good` rejects and `others` does not contain; 0 if there is none.
 template <typename IsGood>
 char first_bad(std::string_view text, IsGood is_good, std::string_view others) {
   const auto bad = std::find_if(text.begin(), text.end(), [&](char c) {
@@ -49,7 +49,7 @@ Refusal refuse_length(std::string_view text, std::size_t most) {
   return fmt::format("it has {} characters, and Kubernetes allows {}", text.size(), most);
 }
 
-// Of a registry: HOST or HOST:PORT.
+// Whether the first part of an image's name is a registry: HOST or HOST:PORT.
 bool is_registry(std::string_view part) {
   return part == "localhost" || part.find_first_of(".:") != std::string_view::npos;
 }

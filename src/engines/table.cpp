@@ -23,7 +23,8 @@ const RankVariables pmi_ranks = {.told_by = "PMI",
                                  .in_code = {"PMI_RANK", "PMI_SIZE"},
                                  .set_by_managers_too = true};
 
-// Of a step. A batch script has SLURM_PROCID=0 and SLURM_NTASKS=8 as well, and is alone.
+// A process is a rank only inside a Slurm step. A batch script also has SLURM_PROCID=0 and
+// SLURM_NTASKS=8, but is a single process.
 const RankVariables slurm_ranks = {.told_by = "Slurm",
                                    .rank = {"SLURM_PROCID"},
                                    .same_rank = {"PMIX_RANK"},
@@ -35,7 +36,8 @@ const RankVariables slurm_ranks = {.told_by = "Slurm",
                                    .ranks_per_host = "SLURM_STEP_TASKS_PER_NODE",
                                    .of_manager = true};
 
-// Of MPICH and of Intel MPI, which is made from it: "Abort(7) on node 1 (rank 1 in comm 0): ...".
+// For MPICH and for Intel MPI, which is derived from it: "Abort(7) on node 1 (rank 1 in comm 0):
+// ...".
 const Messages hydra_messages = {.cut_off = {"Communication error with rank"},
                                  .aborts = {{.before = "\nAbort(", .after = ") on node "}},
                                  .last_lines = {"Abort("}};

@@ -1,4 +1,4 @@
-// Letters and digits, whatever the locale.
+// Tests for letters and digits that do not depend on the locale.
 #pragma once
 
 namespace muster::explain {

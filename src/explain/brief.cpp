@@ -11,19 +11,19 @@
 namespace muster::explain {
 namespace {
 
-constexpr std::size_t kLabel = 13;  // "  your code  "
+constexpr std::size_t kLabel = 13;  // width of "  your code  "
 constexpr std::string_view kCut = "...";
 
-// How much of each part is shown.
+// How many lines each part may have.
 struct Room {
   std::size_t title = 0;  // lines
   std::size_t evidence = 0;
   std::size_t steps = 0;
-  std::size_t step = 0;  // lines of each
+  std::size_t step = 0;  // lines per step
   std::size_t others = 0;
-  bool is_whole = false;  // with the first exception of a chain
+  bool is_whole = false;  // show the first exception of a chain too
 };
-// From the widest to the narrowest.
+// From the most to the fewest lines.
 constexpr std::array kRooms = {
     Room{.title = 2, .evidence = 2, .steps = 2, .step = 3, .others = 2, .is_whole = true},
     Room{.title = 2, .evidence = 1, .steps = 2, .step = 2, .others = 2},
@@ -33,7 +33,7 @@ constexpr std::array kRooms = {
     Room{.title = 1},
 };
 
-// The end of a path is what tells files apart.
+// Keeps the end of a long path, because that is what distinguishes files.
 std::string end_of_path(const std::string& text, std::size_t width) {
   if (text.size() <= width) return text;
   const std::size_t from = text.size() - width + std::min(width, kCut.size());
@@ -66,7 +66,8 @@ class Rows {
   std::vector<std::string> lines_;
 };
 
-// A command that does not fit on a line is left out, so that what is shown can be pasted.
+// Leaves out a command that does not fit into one line, so that users can paste every command
+// shown.
 void add_steps(Rows& rows, const Cause& cause, const Room& room) {
   if (cause.failure == nullptr) return;
   std::size_t shown = 0;
@@ -84,7 +85,7 @@ void add_steps(Rows& rows, const Cause& cause, const Room& room) {
 
 void add_evidence(Rows& rows, const Cause& cause, const Room& room) {
   if (cause.place.file.empty()) return rows.add("shown by", cause.text, room.evidence);
-  const bool is_told = cause.failure == nullptr;  // the line is the title
+  const bool is_told = cause.failure == nullptr;  // then the line is the title already
   rows.add("seen in", is_told ? place_text(cause.place) : evidence_of(cause), room.evidence);
 }
 

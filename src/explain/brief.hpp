@@ -9,10 +9,11 @@
 
 namespace muster::explain {
 
-// Whether a cause is sure enough to be shown instead of the last lines of the rank.
+// Whether the cause is certain enough to be shown instead of the rank's last lines.
 [[nodiscard]] bool is_confident(const Explanation& explanation);
 
-// The root cause in at most `most` lines of at most `width` bytes. Does not repeat the verdict.
+// Describes the root cause in at most `most` lines of at most `width` bytes. Does not repeat the
+// verdict.
 [[nodiscard]] std::vector<std::string> brief_lines(const Explanation& explanation, std::size_t most,
                                                    std::size_t width);
 

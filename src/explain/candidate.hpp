@@ -1,4 +1,4 @@
-// What may be the root cause, before it is decided what is. Pure.
+// Failures that may be the root cause, before explain() chooses between them. Pure.
 #pragma once
 
 #include "explain/explanation.hpp"
@@ -11,10 +11,12 @@ enum class Tier { kCause, kDoubtful, kConsequence, kIgnored };
 struct Candidate {
   Tier tier = Tier::kIgnored;
   Cause cause;
-  bool is_proven = false;  // by the system itself: nothing that a program says goes before it
-  // Why it may have nothing to do with the rank, if only a kernel's log shows it. nullptr: it has.
+  bool is_proven = false;  // the system proves it, which outweighs all that programs print
+  // If only a kernel's log shows the failure: why it may not concern the rank. nullptr if there is
+  // no such doubt.
   const char* doubt = nullptr;
-  bool is_crash = false;  // the signal that ended the rank shows it, so no line needs to
+  // The signal that ended the rank is proof enough, so no line of the log is needed.
+  bool is_crash = false;
 };
 
 [[nodiscard]] Tier tier_of(const catalogue::Failure& failure);

@@ -15,8 +15,8 @@ namespace {
 using catalogue::Kind;
 using catalogue::Symptom;
 
-// Of a DataLoader's worker or of DataParallel: PyTorch raises it anew in the main process, below
-// the original.
+// Whether PyTorch raised this exception only to repeat one from a DataLoader worker or from
+// DataParallel. The original is printed above it.
 bool is_raised_anew(const Exception& exception) {
   return exception.message.starts_with("Caught ") &&
          (exception.message.find(" in DataLoader worker process") != std::string::npos ||
@@ -32,7 +32,7 @@ Tier tier_of_exception(const SeenException& seen) {
   if (seen.failure != nullptr && seen.failure->kind != Kind::kBenign) {
     return tier_of(*seen.failure);
   }
-  // Ctrl-C, and how launchers report that a rank failed.
+  // Exceptions of Ctrl-C, and those by which launchers report that a rank failed.
   constexpr std::array kFollowing = {"KeyboardInterrupt",    "ChildFailedError",
                                      "SignalException",      "BrokenPipeError",
                                      "ConnectionResetError", "ConnectionAbortedError"};
@@ -48,7 +48,7 @@ void name_ranks(Cause& cause, const Seen& seen) {
   cause.hosts.assign(seen.hosts.begin(), seen.hosts.end());
 }
 
-// The line of the rank that failed first, if it printed one.
+// The line of the rank that failed first. If it printed none, the first line.
 const Sighting& telling_sighting(const SeenFailure& seen, const RunKnowledge& run) {
   const auto found = std::find_if(seen.first.begin(), seen.first.end(), [&](const Sighting& one) {
     return run.first_failed_rank >= 0 && one.origin.rank == run.first_failed_rank;
@@ -80,7 +80,7 @@ Cause cause_of(const SeenException& seen) {
   return cause;
 }
 
-// What other lines of the same failure tell.
+// Adds what other lines of the same failure tell.
 void add_sighting(Cause& cause, const SeenFailure& seen, const RunKnowledge& run) {
   std::map<std::string, std::string> values = telling_sighting(seen, run).values;
   cause.values.merge(values);
@@ -88,9 +88,9 @@ void add_sighting(Cause& cause, const SeenFailure& seen, const RunKnowledge& run
   name_ranks(cause, seen);
 }
 
-// An exception whose message the catalogue knows is one cause together with that failure. Several
-// such exceptions may be about different things: "No module named ..." of one that was handled, and
-// of one that was not.
+// An exception whose message the catalogue knows, and that failure, are one candidate. Several
+// exceptions with such a message may have different reasons: of two "No module named ...", the
+// program may have handled one and not the other.
 std::vector<Candidate> candidates_of(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Candidate> candidates;
   std::map<const catalogue::Failure*, std::size_t> with_exception;
@@ -117,14 +117,15 @@ std::vector<Candidate> candidates_of(const Evidence& evidence, const RunKnowledg
   return candidates;
 }
 
-// Lines of different files have no common order, but Python prints the exception that ends a
-// program on stderr.
+// Whether `one` was raised after `other`. Lines of different files have no common order, but Python
+// prints the exception that ends a program to stderr.
 bool came_after(const SeenException& one, const SeenException& other) {
   if (one.place.file == other.place.file) return one.last_order > other.last_order;
   return one.place.file == kErrorFile;
 }
 
-// What one rank raised later ended it; the earlier one was handled.
+// Doubts exceptions after which the same rank raised another one: the rank continued, so it had
+// handled them.
 void doubt_handled(std::vector<Candidate>& candidates) {
   const auto may_end = [](const Candidate& one) {
     return one.tier == Tier::kCause && one.cause.exception && !one.cause.ranks.empty() &&
@@ -151,12 +152,13 @@ bool is_about_start(const Cause& cause) {
   return !cause.exception && is_about_start(cause.failure);
 }
 
-// A job whose own code has raised an exception did start, unless that is what the exception denies.
+// Whether the cause proves that the job started: its own code raised an exception, and that
+// exception is not about the start.
 bool shows_start(const Cause& cause) {
   return cause.exception && cause.exception->exception.is_users && !is_about_start(cause.failure);
 }
 
-// Of the rank that failed first or, where nobody knows the rank, of its host.
+// Whether the cause belongs to the rank that failed first or, if the rank is unknown, to its host.
 bool is_of_first(const Cause& cause, const RunKnowledge& run) {
   if (cause.ranks.empty() && !run.first_failed_host.empty()) {
     return cause.hosts == std::vector{run.first_failed_host};
@@ -164,7 +166,7 @@ bool is_of_first(const Cause& cause, const RunKnowledge& run) {
   return run.first_failed_rank >= 0 && is_of_rank(cause, run.first_failed_rank);
 }
 
-// The same failure on other ranks, in other words.
+// Whether this is the same failure on other ranks with a different message.
 bool repeats(const Cause& cause, const Cause& earlier) {
   return cause.failure != nullptr && cause.failure == earlier.failure && !cause.ranks.empty() &&
          !earlier.ranks.empty() &&
@@ -183,7 +185,8 @@ std::size_t count_causes(const std::vector<Candidate>& sorted) {
   return counted.size();
 }
 
-// The first of several causes is the root cause if it alone has this mark.
+// Whether the first of several causes is the only one with this property, and therefore the root
+// cause.
 template <class HasMark>
 bool is_alone(const std::vector<Candidate>& sorted, const HasMark& has_mark) {
   const auto marked = std::count_if(sorted.begin(), sorted.end(), [&](const Candidate& one) {
@@ -197,7 +200,7 @@ struct Certainty {
   const char* reason = "";
 };
 
-// What makes a cause certain besides the log; nullptr: nothing does.
+// What confirms a cause in addition to the log; nullptr if nothing does.
 const char* support_of(const Candidate& one) {
   if (one.is_proven) return "the system proves it";
   return one.cause.found_before.empty() ? nullptr : "the checks found it before the run too";
@@ -207,7 +210,8 @@ bool is_supported(const Candidate& one) {
   return support_of(one) != nullptr;
 }
 
-// The job may have gone on after it, as after noise of a login shell.
+// Whether the job may have continued after this failure of the start, for example because a login
+// shell printed an unrelated error.
 bool has_gone_on(const Cause& cause, const Evidence& evidence) {
   return is_about_start(cause) &&
          std::any_of(evidence.oddities.begin(), evidence.oddities.end(),
@@ -256,7 +260,8 @@ Certainty certainty_of(const std::vector<Candidate>& sorted, const Evidence& evi
   return {Confidence::kLow, "this may be harmless, but nothing else explains a failure"};
 }
 
-// What a shell takes for one plain word, and no program for a flag.
+// Whether a shell reads the text as one word without special meaning, and no program takes it for a
+// flag.
 bool is_plain_word(std::string_view value) {
   constexpr std::string_view kHarmless = "._:/@%+=,-";
   return !value.empty() && value.front() != '-' &&
@@ -284,7 +289,8 @@ void set_values(Cause& cause, const RunKnowledge& run) {
   }
 }
 
-// With what the kernel of the failed rank's host said, as far as there is room.
+// The unusual lines of the log, followed by kernel messages of the failed rank's host if there is
+// room.
 std::vector<Oddity> oddities_of(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Oddity> oddities = evidence.oddities;
   oddities.insert(oddities.end(), run.kernel.oddities.begin(), run.kernel.oddities.end());

@@ -1,5 +1,5 @@
-// What the evidence of a log means: the root cause, what else may be one, and what only followed.
-// Pure.
+// Derives from the evidence of a log the root cause, other possible causes, and failures that only
+// followed. Pure.
 #pragma once
 
 #include <map>
@@ -13,47 +13,49 @@
 namespace muster::explain {
 
 enum class Confidence {
-  kNone,    // nothing in the log is known
+  kNone,    // the catalogue knows nothing in the log
   kLow,     // only warnings and consequences
   kMedium,  // several causes are possible
   kHigh,    // one cause explains the log
 };
 
-// A failure of the catalogue, an exception of the program, or both. Neither: what a rank printed
-// before it gave up.
+// A failure of the catalogue, an exception of the program, or both. If it is neither, `text` is
+// what a rank printed before it gave up.
 struct Cause {
   const catalogue::Failure* failure = nullptr;
   std::optional<SeenException> exception = std::nullopt;
   Place place;
-  Origin origin;  // of the line that shows it
-  // That line. Without a place: what else shows the cause, such as how the rank ended.
+  Origin origin;  // of the line that shows the cause
+  // The line that shows the cause. Without a place, the fact that shows it, such as how the rank
+  // ended.
   std::string text;
   std::vector<int> ranks = {};
   std::vector<std::string> hosts = {};
   std::map<std::string, std::string> values = {};  // for placeholders
-  // Those that may be part of a step, which people paste into a shell: single plain words, and no
-  // host that is not of the run.
+  // The values that may be inserted into steps, which users paste into a shell. Only single plain
+  // words, and no host that does not belong to the run.
   std::map<std::string, std::string> step_values = {};
   std::uint64_t order = 0;
-  std::string found_before = {};  // what the checks found before the run, of the same failure
+  // What the checks found about the same failure before the run; empty if nothing.
+  std::string found_before = {};
 };
 
-// How the rank that failed first was ended, if that was by a signal and not by the engine.
+// The signal that ended the rank that failed first, if the engine did not send it.
 struct FatalSignal {
   int signal = 0;
-  bool memory_ran_out = false;  // the kernel had killed a process there for that
+  bool memory_ran_out = false;  // the kernel had killed a process on the host for lack of memory
   std::string text = {};        // "signal 9 (Killed)"
 };
 
-// What the checks found before the run.
+// A finding of the checks before the run.
 struct CheckFinding {
-  std::string id;                       // of the catalogue
-  std::vector<std::string> hosts = {};  // empty: all
+  std::string id;                       // in the failure catalogue
+  std::vector<std::string> hosts = {};  // empty: all hosts
   std::string what;
-  bool is_error = false;  // and no warning
+  bool is_error = false;  // false: a warning
 };
 
-// What is known about the run beyond its output.
+// What is known about the run in addition to its output.
 struct RunKnowledge {
   int first_failed_rank = -1;
   std::string first_failed_host = {};
@@ -61,21 +63,21 @@ struct RunKnowledge {
   std::string verdict = {};  // "rank 3 on n2 ended with exit code 1"
   std::vector<std::string> hosts = {};
   std::optional<FatalSignal> fatal_signal = std::nullopt;
-  std::set<int> gave_up_ranks = {};  // failed with an exit code, or by abort()
-  bool ended_by_muster = false;      // and no rank had failed
+  std::set<int> gave_up_ranks = {};  // ranks that failed with an exit code or by abort()
+  bool ended_by_muster = false;      // although no rank had failed
   std::vector<CheckFinding> findings = {};
-  // What the kernels said since the run began: on the host of that rank, and on the others.
+  // Kernel messages since the run began: of that rank's host, and of the other hosts.
   Evidence kernel = {};
   Evidence other_kernels = {};
 };
 
 struct Explanation {
   Confidence confidence = Confidence::kNone;
-  std::string reason = {};         // of that confidence; empty if there is no cause
+  std::string reason = {};         // why the confidence is this; empty if there is no cause
   std::vector<Cause> causes = {};  // the root cause first
   std::vector<Cause> consequences = {};
-  std::vector<Oddity> oddities = {};  // if there is no cause
-  std::string verdict = {};           // of the run
+  std::vector<Oddity> oddities = {};  // only if there is no cause
+  std::string verdict = {};           // verdict of the run
   std::uint64_t lines = 0;
 };
 
@@ -85,10 +87,10 @@ struct Explanation {
   return cause.failure == nullptr && !cause.exception;
 }
 
-// Replaces "{host}" by its value or, if it has none, by "HOST"; "{{" is a brace.
+// Replaces "{host}" by its value, or by "HOST" if it has none. "{{" becomes a brace.
 [[nodiscard]] std::string filled(const std::string& text,
                                  const std::map<std::string, std::string>& values);
-// "high"
+// Returns "high", for example.
 [[nodiscard]] std::string name_of(Confidence confidence);
 
 }  // namespace muster::explain

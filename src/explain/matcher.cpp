@@ -36,7 +36,7 @@ class Matcher::Patterns {
       : set_(re2_options(), RE2::UNANCHORED) {
     for (const catalogue::Failure& failure : failures) {
       for (const std::string& pattern : failure.patterns) {
-        if (set_.Add(pattern, nullptr) < 0) continue;  // a test finds it
+        if (set_.Add(pattern, nullptr) < 0) continue;  // a unit test finds invalid patterns
         all_.push_back({.failure = &failure, .text = &pattern, .regex = nullptr});
       }
     }
@@ -88,10 +88,10 @@ class Matcher::Patterns {
   struct Pattern {
     const catalogue::Failure* failure = nullptr;
     const std::string* text = nullptr;
-    std::unique_ptr<RE2> regex;  // once it is needed alone
+    std::unique_ptr<RE2> regex;  // compiled when it is first needed alone
   };
 
-  // The automaton of all patterns outgrew its memory on this line.
+  // Needed if the automaton of all patterns exceeds its memory limit on this line.
   std::vector<Match> find_one_by_one(std::string_view line) {
     std::vector<Match> matches;
     for (std::size_t i = 0; i < all_.size(); ++i) {

@@ -1,5 +1,5 @@
-// Finds the failures of the catalogue in a line: all patterns at once, in time linear in its
-// length.
+// Finds failures of the catalogue in a line. Searches for all patterns at once, in time linear in
+// the length of the line.
 #pragma once
 
 #include <map>
@@ -12,21 +12,21 @@
 
 namespace muster::explain {
 
-// What one pattern found.
+// A pattern that matched.
 struct Match {
   const catalogue::Failure* failure = nullptr;
-  std::size_t pattern = 0;  // for values_of
+  std::size_t pattern = 0;  // identifies it for values_of
 };
 
 class Matcher {
  public:
-  // `failures` outlive it. It takes a while, so one matcher should serve many logs.
+  // `failures` must outlive the matcher. Construction is slow, so use one matcher for many logs.
   explicit Matcher(const std::vector<catalogue::Failure>& failures);
   ~Matcher();
 
-  // `is_odd`: whether the line has a word such as "error".
+  // Sets `is_odd` if the line contains a word such as "error".
   [[nodiscard]] std::vector<Match> find(std::string_view line, bool& is_odd) const;
-  // By the names in the pattern, printable: "port" -> "29500".
+  // The values of the named groups, made printable: "port" -> "29500".
   [[nodiscard]] std::map<std::string, std::string> values_of(const Match& match,
                                                              std::string_view line) const;
 

@@ -13,9 +13,9 @@ constexpr std::size_t kMostRanks = 65536;
 constexpr std::size_t kMostHosts = 4096;
 constexpr std::size_t kLongestWords = 400;
 
-// No ruler, no line of Open MPI's report of a crash ("./heat(+0x2dcc)[0x563229468dcc]", "[n2:73]
-// *** End of error message ***"), no line that continues another one, no warning of Python and no
-// progress bar.
+// Whether the line may tell why a rank ended. False for rulers, lines of Open MPI's crash report
+// ("./heat(+0x2dcc)[0x563229468dcc]", "[n2:73] *** End of error message ***"), continuations of
+// other lines, Python warnings and progress bars.
 bool says_something(std::string_view text) {
   if (text.starts_with("  what():")) return true;  // of a C++ exception
   constexpr std::array kNothing = {
@@ -63,7 +63,7 @@ void PartingWordsOfRanks::take_abort(const Origin& origin, int rank) {
     found->second.is_over = true;
     return;
   }
-  // What comes later is the engine's report.
+  // Lines without a rank's label that follow are the engine's report, so ignore them.
   Seen* const seen = seen_of({.host = origin.host});
   if (seen == nullptr || std::exchange(seen->is_over, true) || seen->last.text.empty()) return;
   seen->last.before_abort = true;
@@ -73,7 +73,8 @@ void PartingWordsOfRanks::take_abort(const Origin& origin, int rank) {
 
 void PartingWordsOfRanks::end_file() {
   for (auto& [rank, seen] : of_ranks_) seen.is_over = true;
-  // Anybody may have printed the other lines: only an abort says that they are somebody's last.
+  // Lines without a label may be from any rank. Keep only those after which a rank called
+  // MPI_Abort.
   for (auto& [host, seen] : of_nobody_) {
     if (seen.last.before_abort) before_aborts_.push_back(std::move(seen.last));
   }

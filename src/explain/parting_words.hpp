@@ -1,5 +1,5 @@
-// What each rank printed last, before it called MPI_Abort or ended: there, programs say why they
-// give up, in words that no catalogue can know. Pure but for its state.
+// The last line that each rank printed before it called MPI_Abort or ended. In this line, programs
+// say why they give up, in words that no catalogue can contain. Pure, apart from its state.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +17,43 @@ struct PartingWords {
   Place place;
   Origin origin;
   std::string text;
-  std::uint64_t order = 0;    // among all lines that were read
-  bool before_abort = false;  // the rank then called MPI_Abort
-  bool is_labelled = true;    // else another rank may have printed them
+  std::uint64_t order = 0;    // position among all lines that were read
+  bool before_abort = false;  // the rank called MPI_Abort right after it
+  bool is_labelled = true;    // false: another rank may have printed it
 };
 
 class PartingWordsOfRanks {
  public:
-  // What the catalogue says of a line.
+  // What the catalogue knows about a line.
   enum class Meaning {
     kUnknown,
     kHarmless,
-    kCause,        // nothing else need be said of this rank
-    kConsequence,  // the rank failed because of another
+    kCause,        // explains the end of this rank
+    kConsequence,  // this rank failed because of another one
   };
   void take(const Origin& origin, std::string_view text, Meaning meaning, const Place& place,
             std::uint64_t order);
-  // "MPI_Abort was called": by the rank that the line names (-1: it names none), or else by the
-  // one that printed the line before.
+  // Called for a line "MPI_Abort was called". The caller is `rank` if the line names it; with -1,
+  // it is the rank that printed the previous line.
   void take_abort(const Origin& origin, int rank);
-  // A rank that has said something in this file is not listened to in later ones: its stderr, which
-  // is read first, tells more than its stdout.
+  // Ends a file. Ranks that printed something in it are ignored in later files: stderr is read
+  // first and tells more than stdout.
   void end_file();
-  // Those of ranks that nothing else explains, in the order of the lines. Forgets everything.
+  // The last lines of ranks whose end nothing else explains, in the order in which they were
+  // printed. Resets this object.
   [[nodiscard]] std::vector<PartingWords> finish();
 
  private:
   struct Seen {
-    PartingWords last;  // text empty: none
+    PartingWords last;  // has an empty text if there is no line yet
     bool is_explained = false;
-    bool is_over = false;  // takes no more words
+    bool is_over = false;  // ignore further lines
   };
   Seen* seen_of(const Origin& origin);
 
   std::map<int, Seen> of_ranks_;
-  std::map<std::string, Seen> of_nobody_;    // by host: lines that name no rank
-  std::vector<PartingWords> before_aborts_;  // of such lines, in earlier files
+  std::map<std::string, Seen> of_nobody_;    // lines that name no rank, by host
+  std::vector<PartingWords> before_aborts_;  // such lines of earlier files
 };
 
 }  // namespace muster::explain

@@ -1,4 +1,4 @@
-// Where a line of a log is.
+// The position of a line in a log.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 namespace muster::explain {
 
 struct Place {
-  std::string file;        // as the user named it
-  std::uint64_t line = 0;  // from 1; 0: unknown, because the lines before were not counted
+  std::string file;  // as the user named it
+  // Counted from 1. 0 if unknown, because earlier lines were not counted.
+  std::uint64_t line = 0;
 };
 
 }  // namespace muster::explain

@@ -19,9 +19,9 @@ constexpr std::string_view kAborted = "rank-aborted";
 
 struct SignalRow {
   int signal;
-  std::string_view id;  // of the catalogue
+  std::string_view id;  // in the failure catalogue
   bool is_crash = true;
-  bool may_follow = false;  // an error in the kernel's log may have led to it
+  bool may_follow = false;  // an error in the kernel's log may be the reason for it
 };
 constexpr std::array kSignals = {
     SignalRow{.signal = SIGKILL, .id = "rank-killed-from-outside", .is_crash = false},
@@ -33,7 +33,7 @@ constexpr std::array kSignals = {
     SignalRow{.signal = SIGILL, .id = "mixed-cpu-isa"},
 };
 
-// What the signal says; nullptr: nothing.
+// What the signal means; nullptr if nothing is known.
 const SignalRow* row_of(int signal) {
   const auto row = std::find_if(kSignals.begin(), kSignals.end(),
                                 [&](const SignalRow& one) { return one.signal == signal; });
@@ -54,7 +54,8 @@ bool is_memory_kill(const Failure& failure) {
   return failure.id == "host-oom-kill" || failure.id == "cgroup-oom-kill";
 }
 
-// One that another error of the GPU may have caused. GPU memory that ran out has another topic.
+// Whether another error of the GPU may have caused this. GPU memory that ran out belongs to another
+// topic.
 bool is_gpu_error(const Cause& cause) {
   constexpr std::array kWords = {"CUDA", "cuda", "NCCL", "GPU", "HIP"};
   return (cause.failure == nullptr || cause.failure->topic == "gpus") &&
@@ -62,7 +63,8 @@ bool is_gpu_error(const Cause& cause) {
                      [&](const char* word) { return cause.text.find(word) != std::string::npos; });
 }
 
-// Whether an error in the kernel's log may have caused what the output shows, and the signal.
+// Whether an error in the kernel's log may be the reason for what the output shows and for the
+// signal.
 bool may_be_behind(const Failure& failure, const RunKnowledge& run,
                    const std::vector<Candidate>& of_output) {
   const SignalRow* const row = run.fatal_signal ? row_of(run.fatal_signal->signal) : nullptr;
@@ -72,12 +74,13 @@ bool may_be_behind(const Failure& failure, const RunKnowledge& run,
   });
 }
 
-// Whether the driver names the rank's process: "NVRM: Xid (PCI:0000:18:00): 31, pid=4711, name=".
+// Whether the driver's message names the rank's process, as in "NVRM: Xid (PCI:0000:18:00): 31,
+// pid=4711, name=".
 bool names_process(std::string_view text, int pid) {
   return pid > 0 && text.find(fmt::format(" pid={},", pid)) != std::string_view::npos;
 }
 
-// What the output names as the cause of the first failure, or what may be it.
+// Whether the output shows a cause that is, or may be, that of the first failure.
 bool names_cause(const std::vector<Candidate>& of_output, const RunKnowledge& run) {
   return std::any_of(of_output.begin(), of_output.end(), [&](const Candidate& one) {
     return one.tier == Tier::kCause && one.doubt == nullptr &&
@@ -85,14 +88,14 @@ bool names_cause(const std::vector<Candidate>& of_output, const RunKnowledge& ru
   });
 }
 
-// The kernel killed a process on the host just before: the rank, or one of its children if the
-// rank does not give another reason.
+// Whether the rank failed because the kernel killed a process for lack of memory: the rank itself,
+// or one of its children if the output shows no other cause.
 bool is_killed_for_memory(const RunKnowledge& run, const std::vector<Candidate>& of_output) {
   if (!run.fatal_signal || !run.fatal_signal->memory_ran_out) return false;
   return run.fatal_signal->signal == SIGKILL || !names_cause(of_output, run);
 }
 
-// Those of failures that are not known yet.
+// The failures in the kernel's log that are not among `known`.
 std::vector<Candidate> new_candidates(const Evidence& kernel, const std::vector<Candidate>& known) {
   std::vector<Candidate> found;
   for (const SeenFailure& seen : kernel.failures) {
@@ -112,7 +115,7 @@ std::vector<Candidate> new_candidates(const Evidence& kernel, const std::vector<
   return found;
 }
 
-// The kernel's log may be about other programs and other times than those of the failure.
+// Rates a failure from the kernel's log, which may belong to another program or another time.
 void judge_kernel(Candidate& candidate, const RunKnowledge& run,
                   const std::vector<Candidate>& of_output) {
   if (candidate.tier != Tier::kCause) return;
@@ -139,14 +142,14 @@ void add_kernels(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   candidates.insert(candidates.end(), elsewhere.begin(), elsewhere.end());
 }
 
-// Lines of engines have no labels.
+// Adds rank and host to a cause from an engine's line, which has no label.
 void name_first(Cause& cause, const RunKnowledge& run) {
   if (!cause.ranks.empty() || !cause.hosts.empty()) return;
   cause.ranks = {run.first_failed_rank};
   if (!run.first_failed_host.empty()) cause.hosts = {run.first_failed_host};
 }
 
-// What a signal means, if nothing else tells more about it.
+// Adds the meaning of the signal, unless another candidate explains it better.
 void add_signal(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   if (!run.fatal_signal) return;
   const FatalSignal& fatal = *run.fatal_signal;
@@ -160,7 +163,7 @@ void add_signal(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   });
   if (failure == nullptr) return;
   if (told != candidates.end()) return name_first(told->cause, run);
-  // A guess at what is known here.
+  // That failure is only a guess, and here the reason is known.
   std::erase_if(candidates, [](const Candidate& one) {
     return one.cause.failure != nullptr && one.cause.failure->id == "worker-sigkill";
   });
@@ -184,7 +187,7 @@ bool is_about(const CheckFinding& finding, const Cause& cause) {
                      [&](const std::string& host) { return contains(finding.hosts, host); });
 }
 
-// What may have made the rank fail, although its output says nothing of it.
+// Whether the finding may be the reason why the rank failed, although its output does not show it.
 bool may_explain(const CheckFinding& finding, const Failure& failure, const RunKnowledge& run) {
   const bool is_mild = failure.symptom == Symptom::kSlow || failure.symptom == Symptom::kWarning;
   const bool is_there = finding.hosts.empty() || run.first_failed_host.empty() ||
@@ -225,7 +228,7 @@ bool is_explained(const PartingWords& words, const std::vector<Candidate>& candi
   });
 }
 
-// The words tell why a rank ended itself; nothing else does.
+// Uses the rank's last words as evidence if it ended itself by abort() and nothing else says why.
 bool is_reason_of_abort(const PartingWords& words, std::vector<Candidate>& candidates) {
   const auto aborted = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) {
     return one.cause.failure != nullptr && one.cause.failure->id == kAborted &&
@@ -237,7 +240,7 @@ bool is_reason_of_abort(const PartingWords& words, std::vector<Candidate>& candi
   return true;
 }
 
-// Equal words of several ranks are one cause.
+// Merges equal words of several ranks into one cause.
 bool add_to_equal(std::vector<Candidate>& candidates, const PartingWords& words) {
   const auto equal = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
     return is_parting_words(one.cause) && one.cause.text == words.text;

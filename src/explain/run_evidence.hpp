@@ -1,5 +1,5 @@
-// What a run knows beyond its output: the logs of kernels, how ranks ended, and what the checks
-// found before. Pure.
+// What is known about a run in addition to its output: kernel logs, how ranks ended, and findings
+// of the checks before the run. Pure.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,11 @@
 
 namespace muster::explain {
 
-// `candidates`: those that the output shows. Adds others, and marks those that are supported.
+// `candidates` are those from the output. Adds further ones, and marks those that other evidence
+// supports.
 void add_run_evidence(std::vector<Candidate>& candidates, const RunKnowledge& run);
 
-// What ranks printed before they gave up, if nothing else explains why they did.
+// Adds what ranks printed before they gave up, if nothing else explains why.
 void add_parting_words(std::vector<Candidate>& candidates, const std::vector<PartingWords>& words,
                        const RunKnowledge& run);
 

@@ -13,19 +13,20 @@
 namespace muster::explain {
 namespace {
 
-// Longer lines are cut: what names a failure is at the beginning of a line.
+// Longer lines are cut, because what identifies a failure is near the beginning of a line.
 constexpr std::size_t kLongestLine = std::size_t{16} << 10;
 constexpr std::size_t kLongestShown = 400;
 constexpr std::size_t kMostSightings = 16;
-constexpr std::size_t kMostNames = 4096;  // ranks or hosts of one failure
-// A program may log and handle any number of exceptions; the one that ends it comes last.
+constexpr std::size_t kMostNames = 4096;  // most ranks or hosts that are kept per failure
+// Keeps the first and the last exceptions: a program may log and handle any number of them, and the
+// one that ends it comes last.
 constexpr std::size_t kFirstExceptions = 256;
 constexpr std::size_t kLastExceptions = 256;
 constexpr std::size_t kMostOddities = 4096;
-constexpr std::size_t kLongestHelp = 80;                       // lines between two rulers
-constexpr std::string_view kAbortCalled = "mpi-abort-called";  // of the catalogue
+constexpr std::size_t kLongestHelp = 80;                       // most lines between two rulers
+constexpr std::string_view kAbortCalled = "mpi-abort-called";  // id in the failure catalogue
 
-// Colours and movements of the cursor, "\x1b[1;31m".
+// Removes colours and cursor movements, such as "\x1b[1;31m".
 std::string without_escapes(std::string_view text) {
   std::string plain;
   plain.reserve(text.size());
@@ -41,7 +42,7 @@ std::string without_escapes(std::string_view text) {
   return plain;
 }
 
-// "--------------" and "==============", between which engines print their help.
+// Recognises "--------------" and "==============". Engines print such lines around their help.
 bool is_ruler(std::string_view text) {
   constexpr std::size_t kShortest = 20;
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -49,7 +50,7 @@ bool is_ruler(std::string_view text) {
          text.find_first_not_of(text.front()) == std::string_view::npos;
 }
 
-// Of the stacks that PyTorch's C++ code prints below an error.
+// Whether the line belongs to a stack that PyTorch's C++ code prints below an error.
 bool is_of_stack(std::string_view text) {
   return text.starts_with("frame #") || text.starts_with("Exception raised from ");
 }
@@ -60,7 +61,7 @@ std::string shown(std::string_view text) {
   return printable(plain) + (text.size() > kLongestShown ? "..." : "");
 }
 
-// Lines that differ in numbers only have the same shape.
+// Replaces each number by '#', so that lines that differ only in numbers give the same text.
 std::string shape_of(std::string_view text) {
   constexpr std::size_t kLongest = 200;
   std::string shape;
@@ -74,7 +75,7 @@ std::string shape_of(std::string_view text) {
   return shape;
 }
 
-// -1: it is none.
+// Returns -1 if the text is not a number.
 int number_of(const std::string& text) {
   int number = -1;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -155,7 +156,7 @@ class Scan::State {
     }
   }
 
-  // Of a progress bar only the last drawing counts, behind the label of the line.
+  // Shortens an unfinished line. Of a progress bar, keeps the label and what was drawn last.
   void shorten() {
     const SplitLine labelled = split_labels(unfinished_, ranks_);
     const std::size_t label = unfinished_.size() - labelled.text.size();
@@ -164,7 +165,7 @@ class Scan::State {
     unfinished_.resize(std::min(unfinished_.size(), kLongestLine));
   }
 
-  // What comes next does not continue what was read.
+  // Ends everything that is unfinished, because the next bytes do not continue it.
   void end_part() {
     end_line();
     end_paragraph();
@@ -203,7 +204,7 @@ class Scan::State {
 
   void note_parting_words(const std::vector<Match>& matches, const Origin& origin,
                           std::string_view text, bool in_paragraph) {
-    // Neither muster nor an engine's help speaks for a rank.
+    // Lines of muster and of an engine's help are not words of a rank.
     const bool is_help = origin.rank < 0 && help_lines_ > 0;
     if (matches.empty() && (is_help || text.starts_with("muster: "))) return;
     using Meaning = PartingWordsOfRanks::Meaning;
@@ -224,7 +225,7 @@ class Scan::State {
       }
     }
     if (is_abort) return parting_words_.take_abort(origin, aborted);
-    if (in_paragraph && matches.empty()) return;  // its lines were taken
+    if (in_paragraph && matches.empty()) return;  // the lines of the paragraph were taken already
     parting_words_.take(origin, text, meaning, place_of(line_), evidence_.lines);
   }
 
@@ -237,12 +238,12 @@ class Scan::State {
     SeenFailure& seen = evidence_.failures[found->second];
     const auto same = std::find_if(seen.first.begin(), seen.first.end(),
                                    [&](const auto& one) { return one.origin == origin; });
-    if (in_paragraph) {  // its lines are counted; as a whole it may tell more
+    if (in_paragraph) {  // the lines were counted already, but together they may show more values
       if (same != seen.first.end()) same->values.merge(matcher_.values_of(match, text));
       if (!is_new) return;
     }
     count(seen, origin);
-    if (same != seen.first.end()) {  // another pattern may tell what the first one left open
+    if (same != seen.first.end()) {  // another pattern may have further values
       if (seen.count <= kMostSightings) same->values.merge(matcher_.values_of(match, text));
       return;
     }
@@ -270,7 +271,7 @@ class Scan::State {
                          .count = 1};
   }
 
-  // Keeps the later half of those that are rare.
+  // Forgets frequent lines, and then the older half of the rest if they are still too many.
   void forget_oddities() {
     std::erase_if(odd_lines_, [](const auto& one) { return one.second.count > 1; });
     if (odd_lines_.size() < kMostOddities / 2) return;
@@ -294,7 +295,8 @@ class Scan::State {
               [](const Oddity& a, const Oddity& b) { return a.order < b.order; });
   }
 
-  // A consequence that was raised while another exception was handled hides that one.
+  // Adds the exception. If it is only a consequence, and was raised while another exception was
+  // handled, adds that other exception too.
   void add(const Exception& exception) {
     const Match match = telling_match(exception.said);
     if (exception.first && match.failure != nullptr &&
@@ -324,7 +326,7 @@ class Scan::State {
     later_.pop_front();
   }
 
-  // A cause goes before a consequence.
+  // The failure in the text. Prefers a cause to a consequence.
   Match telling_match(std::string_view text) {
     bool is_odd = false;
     Match best;
@@ -335,7 +337,7 @@ class Scan::State {
     return best;
   }
 
-  // Engines wrap their help: its lines are also matched as one text.
+  // Engines wrap their help, so its lines are also matched together, as one text.
   void paragraph(const Origin& origin, std::string_view text) {
     const bool is_edge = is_ruler(text);
     const bool is_end = is_edge || text.find_first_not_of(' ') == std::string_view::npos;
@@ -358,7 +360,7 @@ class Scan::State {
     if (paragraph_.size() > kLongestLine) end_paragraph();
   }
 
-  // Of a help that the catalogue knows, no line is unusual.
+  // If the catalogue knows the help, none of its lines counts as unusual.
   void end_help() {
     if (help_is_known_) {
       for (const std::string& shape : odd_lines_of_help_) odd_lines_.erase(shape);
@@ -381,24 +383,24 @@ class Scan::State {
   Origin origin_;
   bool has_labels_ = true;
   std::uint64_t line_ = 0;
-  std::uint64_t lines_before_ = 0;  // in other files
+  std::uint64_t lines_before_ = 0;  // lines in earlier files
   std::string unfinished_;
   bool pending_ = false;
-  bool is_counted_ = true;  // whether line_ is the line's number in the file
+  bool is_counted_ = true;  // whether line_ is the number of the line in the file
 
-  std::size_t help_lines_ = 0;  // that may still follow
+  std::size_t help_lines_ = 0;  // how many lines of help may still follow
   bool help_is_known_ = false;
   std::vector<std::string> odd_lines_of_help_;
   std::string paragraph_;
   std::size_t paragraph_lines_ = 0;
-  std::uint64_t paragraph_begins_ = 0;  // its first line
+  std::uint64_t paragraph_begins_ = 0;  // number of its first line
   Origin paragraph_origin_;
 
   Tracebacks tracebacks_;
   PartingWordsOfRanks parting_words_;
   std::unordered_map<const catalogue::Failure*, std::size_t> seen_;
   std::unordered_map<std::string, SeenException> exceptions_;
-  std::deque<std::string> later_;  // keys of those after the first
+  std::deque<std::string> later_;  // keys of all but the first exceptions
   std::unordered_map<std::string, Oddity> odd_lines_;
   Evidence evidence_;
 };

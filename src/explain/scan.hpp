@@ -1,5 +1,5 @@
 // Reads logs of any length in bounded memory, and keeps what may explain a failure: lines that the
-// catalogue knows, exceptions, and a few lines that look like errors. Pure but for its state.
+// catalogue knows, exceptions, and a few lines that look like errors. Pure, apart from its state.
 #pragma once
 
 #include <cstddef>
@@ -20,70 +20,73 @@
 
 namespace muster::explain {
 
-// One line that shows a failure of the catalogue.
+// A line that shows a failure of the catalogue.
 struct Sighting {
   Place place;
   Origin origin;
-  std::string text;                           // printable, without labels
-  std::map<std::string, std::string> values;  // by the pattern's names: "port" -> "29500"
+  std::string text;  // printable, without labels
+  // Values of the pattern's named groups: "port" -> "29500".
+  std::map<std::string, std::string> values;
 };
 
 struct SeenFailure {
   const catalogue::Failure* failure = nullptr;
-  std::uint64_t count = 0;           // lines
-  std::uint64_t order = 0;           // of the first, among all lines that were read
-  std::set<int> ranks = {};          // that printed one
-  std::set<std::string> hosts = {};  // likewise
-  std::vector<Sighting> first = {};  // of the first few origins
+  std::uint64_t count = 0;           // number of lines
+  std::uint64_t order = 0;           // position of the first line among all lines that were read
+  std::set<int> ranks = {};          // ranks that printed such a line
+  std::set<std::string> hosts = {};  // hosts that printed such a line
+  std::vector<Sighting> first = {};  // one line for each of the first few origins
 };
 
 struct SeenException {
-  Exception exception;  // of the first
+  Exception exception;  // the first of equal exceptions
   Place place;
   std::uint64_t order = 0;
-  std::uint64_t last_order = 0;  // of the last one in the same file
+  std::uint64_t last_order = 0;  // position of the last one in the same file
   std::uint64_t count = 0;
   std::set<int> ranks = {};
   std::set<std::string> hosts = {};
-  // What the catalogue knows of its message; nullptr: nothing.
+  // The failure to which the message belongs; nullptr if the catalogue does not know it.
   const catalogue::Failure* failure = nullptr;
-  std::map<std::string, std::string> values = {};  // by that pattern's names
+  // Values of the named groups in that failure's pattern.
+  std::map<std::string, std::string> values = {};
 };
 
-// A line that nothing above explains.
+// An unusual line that neither a failure nor an exception explains.
 struct Oddity {
   Place place;
   Origin origin;
   std::string text;
   std::uint64_t order = 0;
-  std::uint64_t count = 0;  // lines that differ from it in numbers only
+  std::uint64_t count = 0;  // lines that differ from it only in numbers
 };
 
-// How many are chosen.
+// How many unusual lines an explanation shows.
 constexpr std::size_t kShownOddities = 5;
-// In the folder of a run, with the standard error of all ranks. It is read first.
+// The file in a run's folder with the standard error of all ranks. It is read first.
 constexpr const char* kErrorFile = "err";
 
 struct Evidence {
   std::vector<SeenFailure> failures = {};        // in the order of their first lines
-  std::vector<SeenException> exceptions = {};    // likewise
+  std::vector<SeenException> exceptions = {};    // in the order in which they were first raised
   std::vector<Oddity> oddities = {};             // the rarest and last ones
-  std::vector<PartingWords> parting_words = {};  // of ranks whose failure nothing above explains
+  std::vector<PartingWords> parting_words = {};  // of ranks whose failure nothing else explains
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;
 };
 
 class Scan {
  public:
-  // The matcher outlives the scan. `ranks`: how many the job has, 0: unknown.
+  // The matcher must outlive the scan. `ranks` is the size of the job, or 0 if unknown.
   explicit Scan(const Matcher& matcher, int ranks = 0);
   ~Scan();
 
-  // What follows belongs to this file. `origin` is who wrote its lines, if they have no label.
+  // Begins a file. `origin` is assumed for lines without a label.
   void begin(const std::string& file, const Origin& origin = {}, bool has_labels = true);
-  // The next bytes of the file; they may end anywhere.
+  // Takes the next bytes of the file, which may end in the middle of a line.
   void take(std::string_view bytes);
-  // A part of the file is left out here. What follows may begin in the middle of a line.
+  // Tells the scan that a part of the file is left out. The next bytes may begin in the middle of a
+  // line.
   void skip();
   [[nodiscard]] Evidence finish();
 

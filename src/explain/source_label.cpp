@@ -12,7 +12,8 @@ namespace muster::explain {
 namespace {
 
 constexpr std::size_t kLongestLabel = 96;
-// What a number in "[host:number]" may be at most to be a rank, if nobody knows how many there are.
+// If the number of ranks is unknown, N in "[host:N]" counts as a rank only below this limit. Larger
+// numbers are PIDs.
 constexpr int kLikelyRanks = 1024;
 
 bool is_host(std::string_view text) {
@@ -24,14 +25,15 @@ bool is_host(std::string_view text) {
 }
 
 std::optional<int> number_in(std::string_view text) {
-  if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return std::nullopt;  // a padded pid
+  // A number with leading zeros is a padded PID.
+  if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return std::nullopt;
   int number = 0;
   const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_whole = bad == std::errc() && stop == text.data() + text.size() && number >= 0;
   return is_whole ? std::optional(number) : std::nullopt;
 }
 
-// Of "3" and of "0-31,40".
+// The first number of "3" or "0-31,40".
 std::optional<int> first_number(std::string_view ranks) {
   const std::size_t end = std::min(ranks.find_first_of("-,"), ranks.size());
   const bool is_range = std::all_of(ranks.begin() + static_cast<std::ptrdiff_t>(end), ranks.end(),
@@ -45,7 +47,7 @@ bool take(std::string_view& text, std::string_view start) {
   return true;
 }
 
-// The part in brackets, in which "n[1-4]:0-31" may have brackets of its own.
+// Takes the part in outer brackets, which may contain brackets too: "n[1-4]:0-31".
 std::optional<std::string_view> take_brackets(std::string_view& text) {
   if (!text.starts_with('[')) return std::nullopt;
   int depth = 0;
@@ -60,7 +62,7 @@ std::optional<std::string_view> take_brackets(std::string_view& text) {
   return std::nullopt;
 }
 
-// "[n1:3] " and "[n[1-4]:0-31] ", behind which no report of Open MPI ("*** ") follows.
+// Removes "[n1:3] " or "[n[1-4]:0-31] ", unless a report of Open MPI follows ("*** ").
 bool peel_musters(std::string_view& line, int ranks, Origin& origin) {
   const auto label = take_label(line);
   if (!label || label->text.starts_with("***")) return false;
@@ -68,14 +70,14 @@ bool peel_musters(std::string_view& line, int ranks, Origin& origin) {
   if (!first || *first >= (ranks > 0 ? ranks : kLikelyRanks)) return false;
   const bool is_folded = label->hosts.find('[') != std::string_view::npos;
   if (!is_folded && !is_host(label->hosts)) return false;
-  // A line of several ranks has no single one.
+  // For a line that several ranks printed, no single rank is known.
   const int rank = number_in(label->ranks).value_or(-1);
   origin = {.host = is_folded ? "" : std::string(label->hosts), .rank = rank};
   line = label->text;
   return true;
 }
 
-// "rank3"; of torchrun's "default3" the number is only that on the rank's host.
+// The number in "rank3". The number in torchrun's "default3" is only the rank's number on its host.
 std::optional<int> named_rank(std::string_view inside) {
   const auto digit = std::find_if(inside.begin(), inside.end(), is_digit);
   if (digit == inside.begin() || !std::all_of(inside.begin(), digit, is_letter)) {
@@ -120,7 +122,8 @@ bool peel_brackets(std::string_view& line, Origin& origin) {
   return false;
 }
 
-// "libmpi.so.40: cannot open", "python3: can't open file", "mlx5_0: link is down", "epoch 3: ...".
+// Whether the first word of a line looks like a host but is something else, as in "libmpi.so.40:
+// cannot open", "python3: can't open file", "mlx5_0: link is down" or "epoch 3: ...".
 bool is_no_host(std::string_view word) {
   constexpr std::array kBeginnings = {
       "python", "pip", "lib", "ib",   "eth",  "enp",   "eno",   "ens",  "bond", "mlx",  "rdmap",
@@ -130,8 +133,8 @@ bool is_no_host(std::string_view word) {
                      [&](const char* beginning) { return word.starts_with(beginning); });
 }
 
-// "3: ", "n1: " and "worker-1  | ". A word counts as a host only if it ends in a digit, because
-// "Error: " is not a label.
+// Removes "3: ", "n1: " or "worker-1  | ". A word counts as a host only if it ends in a digit,
+// because "Error: " is not a label.
 bool peel_word(std::string_view& line, Origin& origin) {
   std::string_view rest = line;
   while (take(rest, " ")) {
@@ -165,7 +168,8 @@ bool peel_word(std::string_view& line, Origin& origin) {
 SplitLine split_labels(std::string_view line, int ranks) {
   SplitLine result{.origin = {}, .text = line};
   if (peel_musters(result.text, ranks, result.origin)) {
-    // muster knows the rank. PyTorch names it again, and programs print numbers of other kinds.
+    // Removes the label of PyTorch behind muster's, but ignores it: muster knows the rank, and
+    // programs print other numbers in brackets.
     Origin of_program;
     (void)peel_brackets(result.text, of_program);
     return result;

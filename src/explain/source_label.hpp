@@ -1,4 +1,4 @@
-// Who printed a line, as the labels of launchers tell it. Pure.
+// Finds out from the labels of launchers which rank or host printed a line. Pure.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct SplitLine {
   std::string_view text;
 };
 
-// Takes off the labels of muster ("[n1:3] "), Open MPI ("[1,3]<stderr>:"), torchrun ("[rank3]:"),
+// Removes the labels of muster ("[n1:3] "), Open MPI ("[1,3]<stderr>:"), torchrun ("[rank3]:"),
 // hydra ("[3] "), srun ("3: "), pdsh and DeepSpeed ("n1: "), kubectl ("[pod/NAME/CONTAINER] ") and
-// Compose ("NAME | "). `ranks`: how many the job has, if that is known: Open MPI writes
-// "[host:pid]", which looks like a label of muster's.
+// Compose ("NAME | "). `ranks` is the size of the job, or 0 if unknown. It helps to distinguish
+// muster's labels from "[host:pid]", which Open MPI writes.
 [[nodiscard]] SplitLine split_labels(std::string_view line, int ranks = 0);
 
 }  // namespace muster::explain

@@ -24,7 +24,7 @@ std::string row(std::string_view name, const std::string& text, std::size_t widt
   return report::indented(fmt::format("  {:<11}", name), text, width);
 }
 
-// Steps below each other; commands are not wrapped, so that they can be pasted.
+// Lists the steps below each other. Commands are not wrapped, so that users can paste them.
 std::string steps(std::string_view name, const std::vector<std::string>& list, const Values& values,
                   std::size_t width) {
   std::string text;

@@ -1,4 +1,4 @@
-// Explanations and the catalogue as text for people. Pure.
+// Explanations and catalogue entries as text for people. Pure.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace muster::explain {
 
-// Everything, in lines of at most `width` columns where words allow it.
+// The whole explanation. Lines have at most `width` columns where the words allow it.
 [[nodiscard]] std::string full_text(const Explanation& explanation, std::size_t width);
 
-// One failure, as a page of a handbook.
+// A catalogue entry as a page for reading.
 [[nodiscard]] std::string handbook_text(const catalogue::Failure& failure, std::size_t width);
-// A line per failure, by symptom.
+// One line per failure, sorted by symptom.
 [[nodiscard]] std::string list_text(const std::vector<catalogue::Failure>& failures);
-// docs/troubleshooting.md
+// The contents of docs/troubleshooting.md.
 [[nodiscard]] std::string troubleshooting_page(const std::vector<catalogue::Failure>& failures);
 
 }  // namespace muster::explain

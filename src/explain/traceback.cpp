@@ -13,7 +13,8 @@ namespace {
 constexpr int kMostLines = 5000;
 constexpr int kMostOthers = 8;
 constexpr std::size_t kMostOrigins = 4096;
-constexpr std::size_t kLongestText = 400;  // of what is kept: a log may be hostile
+// Longest text that is kept, because a log may be hostile.
+constexpr std::size_t kLongestText = 400;
 constexpr std::size_t kLongestFile = 400;
 constexpr std::size_t kLongestPrefix = 200;
 
@@ -23,7 +24,7 @@ constexpr std::string_view kDirectCause =
 constexpr std::string_view kWhileHandling =
     "During handling of the above exception, another exception occurred:";
 
-// '  File "train.py", line 57, in load_shard'
+// Parses '  File "train.py", line 57, in load_shard'.
 std::optional<Frame> frame_of(std::string_view text) {
   constexpr std::string_view kFile = "File \"";
   constexpr std::string_view kLine = "\", line ";
@@ -52,15 +53,16 @@ bool has_lower(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-// Names of exceptions as almost all are: "OutOfMemoryError".
+// Whether the name ends like almost all names of exceptions, such as "OutOfMemoryError".
 bool has_usual_ending(std::string_view name) {
   constexpr std::array kEndings = {"Error", "Exception", "Interrupt", "Exit", "Timeout"};
   return std::any_of(kEndings.begin(), kEndings.end(),
                      [&](const char* ending) { return name.ends_with(ending); });
 }
 
-// "torch.cuda.OutOfMemoryError: CUDA out of memory" begins with a dotted name. After lines of
-// others, only a usual name counts: "Epoch: 5" is none.
+// Whether the line begins with the dotted name of an exception, as in "torch.cuda.OutOfMemoryError:
+// CUDA out of memory". `is_certain` is false after lines that do not belong to the traceback. Then
+// only a usual name counts, because "Epoch: 5" has the same form.
 bool is_exception(std::string_view text, bool is_certain) {
   const std::string_view name = text.substr(0, text.find(':'));
   if (name.empty() || name.size() > 128 || (!is_letter(name.front()) && name.front() != '_') ||
@@ -73,7 +75,8 @@ bool is_exception(std::string_view text, bool is_certain) {
   if (!is_dotted_name) return false;
   const std::string_view type = name.substr(name.rfind('.') + 1);
   const bool is_camel = type.front() >= 'A' && type.front() <= 'Z' && has_lower(type);
-  const bool is_of_module = type.size() < name.size() && !has_upper(name);  // "socket.timeout"
+  // A type with its module, such as "socket.timeout".
+  const bool is_of_module = type.size() < name.size() && !has_upper(name);
   return is_certain ? is_camel || is_of_module : is_camel && has_usual_ending(type);
 }
 
@@ -93,7 +96,8 @@ Exception exception_of(std::string_view text) {
   return exception;
 }
 
-// "RuntimeError:", and an indented line below it that is its message.
+// Whether `text` is the message of an exception whose own line is only "RuntimeError:". Such a
+// message is on the next line and indented.
 bool begins_below_its_type(const Exception& exception, std::string_view text) {
   return exception.message.empty() && exception.said.find(':') != std::string::npos &&
          text.front() == ' ';
@@ -104,20 +108,20 @@ bool is_ignored(std::string_view text) {
          text.find("] Error waiting on exit barrier.") != std::string_view::npos;  // of torchrun
 }
 
-// What Python prints above a traceback that does not end the program.
+// Lines that Python prints above a traceback that does not end the program.
 bool announces(std::string_view text) {
   return is_ignored(text) || text.starts_with("Exception in thread ") ||
          (text.starts_with("Process ") && text.ends_with(":"));
 }
 
-// The same but for digits, as times are.
+// Equal except for digits, as with times.
 bool is_alike(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char one, char other) {
     return one == other || (is_digit(one) && is_digit(other));
   });
 }
 
-// Room for one more: a hostile log could name any number of origins.
+// Makes room for one more entry, because a hostile log could contain any number of origins.
 template <class Map>
 void make_room(Map& map) {
   if (map.size() >= kMostOrigins) map.erase(map.begin());
@@ -134,14 +138,15 @@ bool is_users_file(std::string_view file) {
       std::string_view("/site-packages/"), std::string_view("/dist-packages/"),
       std::string_view("/lib/python3"), std::string_view("/lib64/python3"),
       std::string_view("/torchinductor_")};
-  // Generated code has names such as "<frozen runpy>" and "<eval_with_key>.5".
+  // Text that the user typed. Other names in angle brackets are generated code, such as "<frozen
+  // runpy>" and "<eval_with_key>.5".
   constexpr std::array kTyped = {std::string_view("<stdin>"), std::string_view("<string>"),
                                  std::string_view("<ipython")};
   if (file.starts_with('<')) {
     return std::any_of(kTyped.begin(), kTyped.end(),
                        [&](std::string_view name) { return file.starts_with(name); });
   }
-  // Launchers such as /opt/venv/bin/torchrun are scripts.
+  // Launchers such as /opt/venv/bin/torchrun are Python scripts too.
   if (file.find("/bin/") != std::string_view::npos && !file.ends_with(".py")) return false;
   return std::none_of(kForeign.begin(), kForeign.end(), [&](std::string_view part) {
     return file.find(part) != std::string_view::npos;
@@ -157,7 +162,8 @@ void Tracebacks::begin(const Origin& origin, std::string_view prefix) {
                    .announced_by = announced ? announced.mapped() : ""};
 }
 
-// What follows an exception: blank lines, then perhaps the announcement of one chained to it.
+// Handles the line after an exception. It may announce that another exception is chained to it.
+// Blank lines in between are skipped.
 std::optional<Exception> Tracebacks::after_end(const Origin& origin, std::string_view text) {
   const auto found = ended_.find(origin);
   if (found == ended_.end() || text.find_first_not_of(' ') == std::string_view::npos) {
@@ -207,7 +213,7 @@ void Tracebacks::take_line(const Origin& origin, std::string_view text, std::uin
     return;
   }
   if (open.last && is_exception(own, open.others == 0)) return end(origin, own, line);
-  if (own.empty() || own.front() == ' ') return;  // source code
+  if (own.empty() || own.front() == ' ') return;  // source code that belongs to the frame
   if (++open.others > kMostOthers) open_.erase(origin);
 }
 

@@ -1,4 +1,4 @@
-// Parts of an explanation in words, for its long and its short form. Pure.
+// Parts of an explanation as text, for its long and its short form. Pure.
 #pragma once
 
 #include <string>
@@ -7,22 +7,22 @@
 
 namespace muster::explain {
 
-// `text` at the beginning of a sentence: names of programs, files and values stay as they are.
-// `pattern`: the same text before its placeholders were filled.
+// Turns `text` into the beginning of a sentence, but does not capitalise names of programs, files
+// and values. `pattern` is the text before its placeholders were replaced.
 [[nodiscard]] std::string sentence(const std::string& text, const std::string& pattern);
 
-// "rank 3 on n2", "ranks 0-3 on n1, n2", "n1"; empty if the log does not tell.
+// Returns "rank 3 on n2", "ranks 0-3 on n1, n2" or "n1"; empty if the log does not say.
 [[nodiscard]] std::string who(const Cause& cause);
 
-// "train.py:57, in load_shard"
+// Returns "train.py:57, in load_shard".
 [[nodiscard]] std::string frame_text(const Frame& frame);
 
 [[nodiscard]] std::string title_of(const Cause& cause);
 
-// "err:6"; of a file that was not read from its beginning only its name.
+// Returns "err:6", or only the name of the file if its lines were not counted.
 [[nodiscard]] std::string place_text(const Place& place);
 
-// "err:6: NCCL WARN ..."
+// Returns "err:6: NCCL WARN ...".
 [[nodiscard]] std::string evidence_of(const Cause& cause);
 
 }  // namespace muster::explain

@@ -20,7 +20,7 @@ extern char** environ;  // NOLINT(readability-redundant-declaration)
 namespace muster::facts {
 namespace {
 
-// Every shell sets these for itself.
+// Every shell sets these variables by itself.
 constexpr std::array<std::string_view, 4> kShellsOwn = {"OLDPWD", "PWD", "SHLVL", "_"};
 constexpr std::array<const char*, 8> kFolders = {"PATH",         "LD_LIBRARY_PATH", "PYTHONPATH",
                                                  "CONDA_PREFIX", "VIRTUAL_ENV",     "I_MPI_ROOT",
@@ -39,19 +39,21 @@ bool is_shells_own(std::string_view name) {
   return std::find(kShellsOwn.begin(), kShellsOwn.end(), name) != kShellsOwn.end();
 }
 
-// Unlike anything that the lines could print by chance.
+// A text that the activation lines cannot print by chance.
 std::string random_mark() {
   return "muster-" + sys::random_hex(16);
 }
 
-// The lines come on standard input: they may hold secrets, and arguments can be read by all. What
-// they print goes to standard error; descriptor 9 is the way back.
-// All before the lines is one line, so that the shell counts theirs from 1.
+// The shell's script. It reads the activation lines from standard input, because they may hold
+// secrets and all users can read the arguments of a process. What the lines print goes to standard
+// error, and descriptor 9 carries the resulting environment. Everything before the lines is on one
+// line, so that the shell counts their lines from 1.
 std::string script(bool is_bash, const std::string& mark) {
-  // Intel's setvars.sh fails if it ran before, and the environment of an image may say that it did.
+  // Intel's setvars.sh fails if it has run before, which the environment of an image may claim.
   constexpr auto kBegin =
       "exec 9>&1 1>&2; unset SETVARS_COMPLETED; muster_lines=$(command -p cat); exec </dev/null; ";
-  // The depth tells a line of ours from one inside a sourced file.
+  // The depth of BASH_SOURCE distinguishes the activation lines from those of a file that they
+  // source.
   constexpr auto kTrap =
       "trap 'muster_code=$?; if [ ${#BASH_SOURCE[@]} -eq 0 ]; then "
       "echo \"line $LINENO ended with exit code $muster_code\" >&2; exit 1; fi' ERR; ";
@@ -63,7 +65,7 @@ std::string script(bool is_bash, const std::string& mark) {
       mark_line, mark_line);
 }
 
-// Of a host or a job step: each may have its own.
+// Variables that choose GPUs. Their values may differ between hosts and job steps.
 bool is_gpu_choice(std::string_view name) {
   const auto choices = gpu_variables();
   return std::find(choices.begin(), choices.end(), name) != choices.end();
@@ -85,7 +87,7 @@ std::string failure_text(const sys::Ended& ended) {
   return said.empty() ? why : fmt::format("{}: {}", why, said);
 }
 
-// What the shells change for themselves is none of the lines' doing.
+// Restores the variables that every shell sets for itself, since the activation did not set them.
 void restore_shells_own(const Variables& own, Variables& environment) {
   for (const std::string_view name : kShellsOwn) {
     environment.erase(std::string(name));
@@ -121,7 +123,8 @@ Activation activate(const std::string& lines, const Variables& own,
   sys::Command command{.argv = {bash.value_or("sh"), "-c", script(bash.has_value(), mark)},
                        .input = std::make_shared<const std::string>(lines),
                        .deadline = deadline};
-  // Keeps the end of a talkative activation's standard error, and all of the environment.
+  // Collects the whole environment here. Of standard error only the end is kept, as an activation
+  // may print a lot.
   command.on_output = [&out](sys::Stream stream, std::string_view chunk) {
     if (stream == sys::Stream::kOut && out.size() < kMaxOutBytes) out.append(chunk);
   };

@@ -1,4 +1,4 @@
-// Runs the lines that make a host's environment ready, and keeps what they made of it.
+// Runs the shell lines of --activate on a host, and returns the environment that they produce.
 #pragma once
 
 #include <chrono>
@@ -13,31 +13,31 @@
 namespace muster::facts {
 
 struct Activation {
-  std::string failure = {};    // empty: it ended well
-  Variables environment = {};  // afterwards; may hold secrets
+  std::string failure = {};    // empty: the lines succeeded
+  Variables environment = {};  // after the lines; may hold secrets
 };
 
-// The environment out of what the shell printed: `mark`, NAME=value entries and `mark` again, each
-// ended by NUL. Nothing: a mark is missing, so the lines did not get to their end.
+// Parses what the shell printed: `mark`, NAME=value entries and `mark` again, each ended by NUL.
+// Returns nothing if a mark is missing, because then the lines did not run to their end.
 [[nodiscard]] std::optional<Variables> parse_environment(std::string_view text,
                                                          std::string_view mark);
 
-// With bash where there is one, else with sh. With bash a line that fails ends the activation; what
-// fails inside a file that is sourced does not. With sh only the last line's end counts. The lines
-// read no input, and what they print is kept for a failure's text only.
+// Runs the lines with bash, or with sh if there is no bash. With bash the first failing line ends
+// the activation, unless it is inside a sourced file. With sh only the exit code of the last line
+// counts. The lines get no input, and their output is only used for the text of a failure.
 [[nodiscard]] Activation activate(const std::string& lines, const Variables& own,
                                   std::chrono::milliseconds deadline = std::chrono::seconds(60));
 
-// The hash of the value of each variable that differs from `before`; not those that every shell
+// The hash of the value of each variable that differs from `before`, without those that every shell
 // changes.
 [[nodiscard]] std::map<std::string, std::string> changed_digest(const Variables& before,
                                                                 const Variables& after);
 
-// The values of the variables that name folders and GPUs.
+// The values of the variables that name directories or GPUs.
 [[nodiscard]] std::map<std::string, std::string> seen_values(const Variables& environment);
 
-// The variables by which NCCL, MPI, PyTorch, OpenMP and the like are set up, but not those that
-// differ from process to process. A long value is replaced by its hash.
+// The variables that configure NCCL, MPI, PyTorch, OpenMP and similar libraries, without those that
+// differ between processes. Long values are replaced by their hashes.
 [[nodiscard]] std::map<std::string, std::string> library_settings(const Variables& environment);
 
 }  // namespace muster::facts

@@ -15,7 +15,7 @@ namespace {
 
 using Properties = std::map<std::string, std::uint64_t, std::less<>>;
 
-// Lines "name number".
+// Parses lines of the form "name number".
 Properties properties_in(const std::string& file) {
   Properties properties;
   const std::string text = read_start(file).value_or("");
@@ -32,7 +32,8 @@ std::uint64_t property(const Properties& properties, std::string_view name) {
   return found == properties.end() ? 0 : found->second;
 }
 
-// 90402 is gfx942, 90010 is gfx90a. The node's own name is "ip discovery" on newer kernels.
+// Turns 90402 into gfx942 and 90010 into gfx90a. Newer kernels give the node the name "ip
+// discovery".
 std::string gfx_name(const std::string& node, const Properties& properties) {
   const std::string name = printable(first_line(node + "/name"));
   if (name.starts_with("gfx")) return name;
@@ -43,7 +44,7 @@ std::string gfx_name(const std::string& node, const Properties& properties) {
 
 std::string address_of(const Properties& properties) {
   const std::uint64_t location = property(properties, "location_id");
-  // The function is the number of a partition, which is no PCI device of its own.
+  // The function number in it is that of a partition, which is not a PCI device of its own.
   return fmt::format("{:04x}:{:02x}:{:02x}.0", property(properties, "domain"), location >> 8 & 0xff,
                      location >> 3 & 0x1f);
 }
@@ -52,7 +53,8 @@ std::int64_t memory_of(const std::string& node) {
   std::int64_t bytes = 0;
   for (const std::string& bank : names_in(node + "/mem_banks")) {
     const Properties properties = properties_in(node + "/mem_banks/" + bank + "/properties");
-    const std::uint64_t heap = property(properties, "heap_type");  // 1, 2: on the card
+    // 1 and 2 mean memory on the card.
+    const std::uint64_t heap = property(properties, "heap_type");
     const std::uint64_t size = property(properties, "size_in_bytes");
     if ((heap == 1 || heap == 2) && size < (std::uint64_t{1} << 50)) {
       bytes += static_cast<std::int64_t>(size);
@@ -75,12 +77,13 @@ Gpu gpu_of_node(const GpuSources& sources, const std::string& node, int index) {
   return gpu;
 }
 
-// Accelerators on the bus that the driver does not show; a display may be left to it on purpose.
+// Adds accelerators on the PCI bus that the driver does not show. Ignores displays, which may be
+// left without this driver on purpose.
 void add_missing(const GpuSources& sources, GpuReport& report) {
   for (const PciDevice& device : pci_devices(sources.sys + "/bus/pci/devices", "0x1002")) {
     const bool known = std::any_of(report.gpus.begin(), report.gpus.end(),
                                    [&](const Gpu& gpu) { return gpu.pci == device.address; });
-    // With a driver but not shown: the device control group keeps it for others.
+    // A device that has a driver but is not shown belongs to another control group.
     if (known || !device.device_class.starts_with("0x12") || !device.driver.empty()) continue;
     Gpu gpu{.index = -1, .vendor = "AMD", .model = "AMD GPU", .pci = device.address};
     gpu.problem = "it is on the PCI bus, but the amdgpu driver does not have it";
@@ -96,7 +99,7 @@ void read_amd_gpus(const GpuSources& sources, GpuReport& report) {
   std::vector<Gpu> gpus;
   for (const std::string& name : names_in(nodes)) {
     const std::string id = first_line(nodes + "/" + name + "/gpu_id");
-    if (id.empty() || id == "0") continue;  // a node of processors, or not ours
+    if (id.empty() || id == "0") continue;  // a node of CPUs, or not available to us
     gpus.push_back(gpu_of_node(sources, nodes + "/" + name, static_cast<int>(gpus.size())));
   }
   if (!gpus.empty()) {

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The object or value at that name; null where there is none.
+// The object or value with that name, or null if there is none.
 const Json& at(const Json& json, const char* name) {
   static const Json none;
   if (!json.is_object()) return none;
@@ -29,7 +29,7 @@ std::string text_of(const Json& json) {
   return text == "N/A" ? std::string() : text;
 }
 
-// 16, "16", {"value": 16, "unit": "..."}; -1: "N/A" and everything else.
+// Reads 16, "16" or {"value": 16, "unit": "..."}. Returns -1 for "N/A" and everything else.
 std::int64_t amount(const Json& json) {
   if (json.is_object()) return amount(at(json, "value"));
   if (json.is_number_unsigned()) {
@@ -63,13 +63,14 @@ int lanes_of(const Json& json) {
   return width >= 1 && width <= 32 ? static_cast<int>(width) : 0;
 }
 
-// Newer releases put the list into an object.
+// In newer releases, the list is inside an object.
 const Json& list_of_gpus(const Json& json) {
   return json.is_object() ? at(json, "gpu_data") : json;
 }
 
 Gpu* gpu_at_address(std::span<Gpu> gpus, const std::string& pci) {
-  // The partitions of a GPU differ in the function only, and amd-smi names the first.
+  // The partitions of a GPU have addresses that differ only in the function, and amd-smi gives the
+  // first.
   const auto same = [&](const Gpu& gpu) { return !pci.empty() && gpu.pci == pci; };
   const auto found = std::find_if(gpus.begin(), gpus.end(), same);
   return found == gpus.end() ? nullptr : &*found;
@@ -148,7 +149,7 @@ bool take_amd_processes(std::string_view json, const AmdNumbers& numbers, std::s
     const Json& list = at(entry, "process_list");
     if (gpu == nullptr || !list.is_array()) return;
     for (const Json& one : list) {
-      const Json& process = at(one, "process_info");  // text: there are none
+      const Json& process = at(one, "process_info");  // text if there are no processes
       const std::int64_t pid = amount(at(process, "pid"));
       if (pid <= 0 || pid > (std::int64_t{1} << 30) || gpu->processes.size() == kMost) continue;
       gpu->processes.push_back(

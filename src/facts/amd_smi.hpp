@@ -1,4 +1,4 @@
-// What amd-smi tells about the GPUs of a host. The parsers are pure; their input may be anything.
+// Reads what amd-smi prints about the GPUs of a host. The parsers are pure and accept any input.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@
 
 namespace muster::facts {
 
-// Each takes the JSON that `amd-smi static`, `metric` or `process` prints with --json, and adds
-// what it says to the GPUs. `static` tells them by their PCI addresses, and the others by numbers
-// that `static` gave to these addresses. False: this is not such JSON.
+// Each function takes the JSON that `amd-smi static`, `metric` or `process` prints with --json, and
+// adds its values to the GPUs. `static` identifies GPUs by PCI addresses and maps numbers to these,
+// and the others use the numbers. Returns false if the text is not such JSON.
 struct AmdNumbers {
-  std::vector<std::pair<int, std::string>> pci;  // of each of amd-smi's numbers
+  std::vector<std::pair<int, std::string>> pci;  // PCI address of each number that amd-smi uses
   std::string driver = {};
 };
 [[nodiscard]] bool take_amd_static(std::string_view json, std::span<Gpu> gpus, AmdNumbers& numbers);
@@ -24,7 +24,8 @@ struct AmdNumbers {
 [[nodiscard]] bool take_amd_processes(std::string_view json, const AmdNumbers& numbers,
                                       std::span<Gpu> gpus);
 
-// Takes at most the deadline and a second. Returns the driver's version, where amd-smi tells it.
+// Takes at most one second longer than the deadline. Returns the driver's version if amd-smi
+// reports it.
 [[nodiscard]] std::string ask_amd_smi(const std::string& tool, std::chrono::milliseconds deadline,
                                       std::span<Gpu> gpus, std::vector<NotSeen>& not_seen);
 

@@ -20,7 +20,8 @@ bool holds(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Nobody needs a privilege to read its own memory: only a filter of system calls forbids it.
+// Tries to read this process's own memory. That needs no privilege, so only a filter of system
+// calls can forbid it.
 std::optional<bool> may_read_memory_of_others() {
   char from = 'x';
   char to = ' ';
@@ -44,7 +45,7 @@ std::string engine_here() {
 }  // namespace
 
 std::string engine_in_mounts(std::string_view mountinfo) {
-  // Of "36 35 98:0 /root-of-the-mount /mount-point options ...".
+  // Columns of "36 35 98:0 /root-of-the-mount /mount-point options ...".
   constexpr std::size_t kRoot = 3;
   constexpr std::size_t kPoint = 4;
   constexpr std::array<std::pair<std::string_view, const char*>, 4> kEngines = {

@@ -1,4 +1,4 @@
-// The container that we are in, if we are in one. Part of Facts.
+// The container in which muster runs, if it runs in one. Part of Facts.
 #pragma once
 
 #include <string>
@@ -9,21 +9,22 @@
 
 namespace muster::facts {
 
-// "docker", "podman", "containerd" or "kubernetes", by the files that the engine mounts into each
-// of its containers. `mountinfo` is the text of /proc/self/mountinfo. Empty: none of them.
+// "docker", "podman", "containerd" or "kubernetes", recognised by the files that the engine mounts
+// into each of its containers; empty if it is none of these. `mountinfo` is the text of
+// /proc/self/mountinfo.
 [[nodiscard]] std::string engine_in_mounts(std::string_view mountinfo);
 
-// Those that jobs use and that the bounding set (CapBnd of /proc/self/status) lacks.
+// The capabilities that jobs use and that the bounding set (CapBnd in /proc/self/status) lacks.
 [[nodiscard]] std::vector<std::string> lacking_capabilities(std::string_view status);
 
-// Whether we may open a device of verbs, through which programs use RDMA cards.
+// Whether this process may open a verbs device, by which programs use RDMA cards.
 [[nodiscard]] bool may_open_verbs(const std::string& folder = "/dev/infiniband");
 
-// "1000:1000" out of the first line of an ssh configuration of `muster setup --bundle`; empty: it
-// is none.
+// Returns "1000:1000" from the first line of an ssh configuration that `muster setup --bundle`
+// wrote. Empty for other files.
 [[nodiscard]] std::string bundle_owner(std::string_view ssh_config);
 
-// `home` is the folder whose .ssh belongs to the user.
+// `home` is the directory whose .ssh belongs to the user.
 [[nodiscard]] Container read_container(const std::string& home);
 
 }  // namespace muster::facts

@@ -14,7 +14,7 @@
 namespace muster::facts {
 namespace {
 
-// Sorted. In the words of /proc/cpuinfo.
+// Sorted. The names are those in /proc/cpuinfo.
 constexpr std::array<std::string_view, 32> kExtensions = {
     "amx_bf16", "amx_fp16", "amx_int8", "amx_tile",    "asimd",       "asimddp",     "asimdhp",
     "atomics",  "avx",      "avx2",     "avx512_bf16", "avx512_fp16", "avx512_vnni", "avx512bw",
@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 32> kExtensions = {
     "sse4_2",   "sve",      "sve2",     "svebf16"};
 static_assert(std::is_sorted(kExtensions.begin(), kExtensions.end()));
 
-// Of the kernel's own account of a process.
+// Reads the list of allowed CPUs from the text of /proc/PID/status.
 std::string allowed_list(std::string_view status) {
   constexpr std::string_view kKey = "Cpus_allowed_list:";
   for (const std::string_view line : split(status, '\n')) {
@@ -33,7 +33,7 @@ std::string allowed_list(std::string_view status) {
 }
 
 int affine_processors() {
-  // Larger than any machine: the kernel refuses a set smaller than its own.
+  // Larger than any machine, because the kernel rejects a set smaller than its own.
   constexpr int kMost = 16384;
   cpu_set_t* const set = CPU_ALLOC(kMost);
   if (set == nullptr) return 0;
@@ -60,7 +60,7 @@ void read_cpuinfo(std::string_view text, Cpu& cpu) {
       }
     }
     std::sort(cpu.isa.begin(), cpu.isa.end());
-    return;  // the model stands above it
+    return;  // the model precedes this line
   }
 }
 
@@ -68,7 +68,7 @@ int count_cores(const std::string& root) {
   std::set<std::string> cores;
   for (const std::string& name : names_in(root + "/cpu")) {
     if (!name.starts_with("cpu") || !number<int>(std::string_view(name).substr(3))) continue;
-    // One list for all threads of a core.
+    // This list is the same for all threads of a core.
     std::string threads = first_line(root + "/cpu/" + name + "/topology/thread_siblings_list");
     if (!threads.empty()) cores.insert(std::move(threads));
   }
@@ -90,7 +90,7 @@ Cpu read_cpu() {
   read_cpuinfo(read_start("/proc/cpuinfo", 16384).value_or(""), cpu);
   const int affine = affine_processors();
   const auto quota = read_cpu_quota(read_start("/proc/self/cgroup").value_or(""), "/sys/fs/cgroup");
-  // Half a processor is one that we get now and then.
+  // Half a CPU counts as one, which is available half of the time.
   const int granted = quota ? static_cast<int>(std::ceil(std::min(*quota, 1e6))) : affine;
   cpu.usable = std::max(1, std::min(affine, granted));
   cpu.cores = count_cores("/sys/devices/system");

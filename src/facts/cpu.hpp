@@ -1,4 +1,4 @@
-// Processors: what they can do, and how many of them are left to us.
+// CPUs: what they can do, and how many of them this process may use.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,19 @@
 
 namespace muster::facts {
 
-// Model and extensions out of the start of a /proc/cpuinfo; all processors of a host are alike.
+// Reads model and extensions from the start of a /proc/cpuinfo, because all CPUs of a host are
+// alike.
 void read_cpuinfo(std::string_view text, Cpu& cpu);
 
-// Physical cores below /sys/devices/system; 0: not shown.
+// Physical cores according to a folder such as /sys/devices/system; 0 if unknown.
 [[nodiscard]] int count_cores(const std::string& root);
 
-// NUMA nodes below /sys/devices/system; 1 where the kernel shows none.
+// NUMA nodes according to a folder such as /sys/devices/system; 1 if the kernel shows none.
 [[nodiscard]] int count_numa_nodes(const std::string& root);
 
-// Processors' worth of time that the control groups grant, v1 or v2, the smallest of the levels;
-// nothing: no quota. `membership` is the text of /proc/self/cgroup, `root` is /sys/fs/cgroup.
+// How many CPUs' worth of time the control groups (v1 or v2) grant, as the minimum over all levels;
+// nothing if there is no quota. `membership` is the text of /proc/self/cgroup, and `root` is
+// /sys/fs/cgroup.
 [[nodiscard]] std::optional<double> read_cpu_quota(std::string_view membership,
                                                    const std::string& root);
 

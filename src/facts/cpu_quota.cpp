@@ -9,7 +9,8 @@ namespace {
 std::optional<double> ratio(std::string_view quota, std::string_view period) {
   const auto granted = number<std::int64_t>(quota);
   const auto of = number<std::int64_t>(period);
-  if (!granted || !of || *granted <= 0 || *of <= 0) return std::nullopt;  // "max", -1: no quota
+  // "max" and -1 mean no quota.
+  if (!granted || !of || *granted <= 0 || *of <= 0) return std::nullopt;
   return static_cast<double>(*granted) / static_cast<double>(*of);
 }
 
@@ -27,8 +28,9 @@ std::optional<double> smaller(std::optional<double> a, std::optional<double> b) 
   return std::min(*a, *b);
 }
 
-// The quota of a level binds all below it. In a container the path may be that of the host, which
-// is not mounted here: then only the root's file is found, which is the container's own.
+// The smallest quota on the way from the root to `path`, because a quota applies to all levels
+// below it. In a container the path may be that of the host, which is not mounted there. Then only
+// the root's file exists, which contains the container's own quota.
 std::optional<double> quota_along(const std::string& mount, std::string path, bool is_v2) {
   std::optional<double> quota = quota_in(mount, is_v2);
   while (path.size() > 1) {
@@ -48,7 +50,7 @@ bool names_cpu(std::string_view controllers) {
 std::optional<double> read_cpu_quota(std::string_view membership, const std::string& root) {
   std::optional<double> quota;
   for (const std::string_view line : split(membership, '\n')) {
-    // "4:cpu,cpuacct:/path" (v1) or "0::/path" (v2)
+    // The line is "4:cpu,cpuacct:/path" (v1) or "0::/path" (v2).
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string_view::npos || second == std::string_view::npos) continue;

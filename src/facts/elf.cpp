@@ -17,7 +17,7 @@ std::optional<T> read_at(std::string_view file, std::uint64_t offset) {
   return value;
 }
 
-// Empty: outside the file.
+// Returns an empty text if the range exceeds the file.
 std::string_view range(std::string_view file, std::uint64_t offset, std::uint64_t size) {
   if (offset > file.size() || size > file.size() - offset) return {};
   return file.substr(offset, size);
@@ -40,7 +40,7 @@ std::uint64_t aligned(std::uint64_t size) {
   return (size + 3) / 4 * 4;
 }
 
-// Notes follow each other: a header, a name and the content, each padded to 4 bytes.
+// Each note consists of a header, a name and the content. The latter two are padded to 4 bytes.
 std::string build_id_in(std::string_view notes) {
   constexpr std::size_t kLongest = 64;
   while (const auto note = read_at<Elf64_Nhdr>(notes, 0)) {
@@ -81,7 +81,7 @@ std::optional<std::string> elf_interpreter(std::string_view file) {
 }
 
 std::string elf_build_id(std::string_view file) {
-  constexpr int kMostSegments = 16;  // of notes
+  constexpr int kMostSegments = 16;  // most segments with notes that are examined
   constexpr std::size_t kMostBytes = std::size_t{64} << 10;
   const auto header = header_of(file);
   if (!header || header->e_phoff > file.size()) return {};

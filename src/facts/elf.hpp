@@ -1,4 +1,5 @@
-// The little of the ELF format that facts need. Files are hostile: every offset is checked.
+// The few parts of the ELF format that facts need. Files may be malicious, so every offset is
+// checked.
 #pragma once
 
 #include <optional>
@@ -9,15 +10,15 @@ namespace muster::facts {
 
 [[nodiscard]] bool is_elf(std::string_view file);
 
-// The loader that a dynamic program asks for; nothing: a static program, or no ELF of 64 bits.
+// The loader that a dynamic program names; nothing for a static program or a file that is not
+// 64-bit ELF.
 [[nodiscard]] std::optional<std::string> elf_interpreter(std::string_view file);
 
-// The build-id that the linker wrote, in hexadecimal; empty: there is none. Cost: reads at most the
-// first 64 KiB of each of 16 note segments.
+// The build id that the linker wrote, in hexadecimal; empty if there is none. Cost: reads at most
+// the first 64 KiB of each of 16 note segments.
 [[nodiscard]] std::string elf_build_id(std::string_view file);
 
-// The read-only data, where a compiler puts constant strings; the whole file where there is no
-// section of that name.
+// The read-only data, which contains constant strings. If there is no such section, the whole file.
 [[nodiscard]] std::string_view elf_constants(std::string_view file);
 
 }  // namespace muster::facts

@@ -1,4 +1,5 @@
-// Facts: what a host is, told by itself. A plain value with one JSON form; nothing here judges.
+// Facts: what a host reports about itself. A plain struct with one JSON form. Nothing here judges
+// it.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +14,27 @@
 
 namespace muster::facts {
 
-// What the kernel may say of an IPv6 address.
-inline constexpr std::string_view kTemporary = "temporary";    // a privacy address, soon replaced
-inline constexpr std::string_view kDeprecated = "deprecated";  // its network is going away
-inline constexpr std::string_view kTentative = "tentative";    // not usable yet
-inline constexpr std::string_view kDuplicate = "duplicate";    // another host has it: not usable
+// Restrictions on an IPv6 address, as the kernel reports them.
+// A privacy address that is replaced soon.
+inline constexpr std::string_view kTemporary = "temporary";
+// The network of the address is going away.
+inline constexpr std::string_view kDeprecated = "deprecated";
+inline constexpr std::string_view kTentative = "tentative";  // cannot be used yet
+// Cannot be used, because another host has it.
+inline constexpr std::string_view kDuplicate = "duplicate";
 
 struct Address {
   std::string ip;           // "198.18.0.11" or "fd00::1", without a zone
   int prefix = 0;           // bits
-  std::string caveat = {};  // one of the above; empty: none
+  std::string caveat = {};  // one of the above, or empty
 
   friend bool operator==(const Address&, const Address&) = default;
 };
 
 enum class InterfaceKind {
-  kPort,  // a card, a virtual function, the veth end inside a container: traffic leaves through it
+  kPort,  // a card, a virtual function or a container's own veth: it leads out
   kLoopback,
-  kVirtual,    // a bridge with no port of the host in it (docker0, virbr0), a dummy, a tap
+  kVirtual,    // a bridge without a port of the host (docker0, virbr0), a dummy, a tap
   kTunnel,     // tun, gre, ipip, wireguard
   kInfiniband  // IPoIB
 };
@@ -40,13 +44,13 @@ struct Interface {
   InterfaceKind kind = InterfaceKind::kPort;
   bool up = false;  // administratively up and with a carrier
   int mtu = 0;
-  int speed_mbit = -1;    // -1: not told
-  std::string made = {};  // "veth", "macvlan", ...; empty: a device
+  int speed_mbit = -1;    // -1: unknown
+  std::string made = {};  // "veth", "macvlan", ...; empty: a hardware device
   std::vector<Address> addresses = {};
 };
 
 struct Route {
-  std::string destination;  // "198.18.0.0/16"; "0.0.0.0/0" and "::/0" are the defaults
+  std::string destination;  // "198.18.0.0/16"; default routes are "0.0.0.0/0" and "::/0"
   std::string interface;
   std::string gateway = {};  // empty: directly connected
   int metric = 0;
@@ -56,29 +60,29 @@ struct Gid {
   int index = 0;
   std::string gid;        // "0000:0000:0000:0000:0000:ffff:c612:000b"
   std::string type;       // "RoCE v2", "IB/RoCE v1"
-  std::string interface;  // the network device it belongs to
+  std::string interface;  // the network device to which it belongs
 };
 
 struct RdmaPort {
   std::string device;  // "mlx5_0"
   int port = 1;
   bool active = false;
-  std::string link_layer;  // "Ethernet", "InfiniBand"; "Unknown": EFA
+  std::string link_layer;  // "Ethernet", "InfiniBand"; EFA has "Unknown"
   std::string rate;        // "100 Gb/sec (4X EDR)"
   std::vector<Gid> gids = {};
-  std::string physical_state = {};           // "LinkUp", "Polling", "Disabled"; empty: not told
+  std::string physical_state = {};           // "LinkUp", "Polling", "Disabled"; empty: unknown
   std::string driver = {};                   // of its PCI device: "mlx5_core", "bnxt_en", "efa"
-  std::string pci_address = {};              // "0000:1a:00.0"; empty: it is a software device
-  int numa_node = -1;                        // -1: not told
+  std::string pci_address = {};              // "0000:1a:00.0"; empty: a software device
+  int numa_node = -1;                        // -1: unknown
   std::vector<std::string> interfaces = {};  // network devices of the same port, sorted
   std::string firmware = {};
   std::string board = {};  // the card's model: "MT_0000000838"
 };
 
-// What lets an RDMA card read and write a GPU's memory.
+// The means by which an RDMA card can access a GPU's memory.
 struct PeerMemory {
-  std::string module = {};                    // "nvidia_peermem"; empty: no such module is loaded
-  std::optional<bool> dmabuf = std::nullopt;  // whether kernel and driver can; none: not known
+  std::string module = {};                    // "nvidia_peermem"; empty: none is loaded
+  std::optional<bool> dmabuf = std::nullopt;  // whether kernel and driver support it
 };
 
 struct Cpu {
@@ -87,9 +91,9 @@ struct Cpu {
   std::vector<std::string>
       isa;         // the extensions that compilers and libraries choose code by, sorted
   int cores = 0;   // physical
-  int usable = 0;  // logical ones that our affinity mask and the control group's quota leave
+  int usable = 0;  // logical CPUs that our affinity mask and quota leave
   int numa_nodes = 0;
-  std::string affinity = {};  // the logical ones that we may run on: "0-3,8-11"
+  std::string affinity = {};  // logical CPUs on which we may run: "0-3,8-11"
 };
 
 struct Limit {
@@ -99,14 +103,14 @@ struct Limit {
 
 struct Limits {
   Limit nofile;
-  Limit memlock;  // bytes; none for a process that may lock any amount (CAP_IPC_LOCK)
+  Limit memlock;  // bytes; unlimited if CAP_IPC_LOCK allows to lock any amount
   Limit nproc;
 };
 
 struct Listener {
   int port = 0;
   std::string address;  // "0.0.0.0", "::", "127.0.0.1"
-  int pid = 0;          // 0: not ours to see
+  int pid = 0;          // 0: we may not see it
   std::string user = {};
   std::string command = {};
 };
@@ -115,126 +119,135 @@ struct FileMode {
   std::string path;
   int mode = 0;  // permission bits
   int uid = 0;
-  std::string problem = {};  // why sshd or ssh refuses it; empty: in order
+  std::string problem = {};  // why ssh or sshd refuses it; empty: it does not
 };
 
-// A library or program file, so that two hosts can be compared.
+// Identifies a library or program file, so that two hosts can be compared.
 struct FileIdentity {
-  std::string path;  // as looked for, links not resolved
-  std::string hash;  // empty: could not be read
+  std::string path;  // as it was looked for, with links unresolved
+  std::string hash;  // empty: the file could not be read
   std::uint64_t bytes = 0;
 };
 
-// Of the container that the host is, if it is one.
+// The container that is the host, if it is one.
 struct Container {
   std::string engine = {};   // "podman", "docker", "containerd", ...; empty: not in a container
-  std::string machine = {};  // equal in all containers on one machine; empty: not known
-  std::vector<std::string> lacks = {};              // capabilities that jobs use: "IPC_LOCK"
-  std::optional<bool> reads_memory = std::nullopt;  // process_vm_readv works; nothing: not known
-  std::optional<bool> opens_rdma = std::nullopt;    // one of /dev/infiniband; nothing: not known
-  std::string bundle_owner = {};  // ~/.ssh is of `muster setup --bundle`: "1000:1000"
+  std::string machine = {};  // equal for all containers of a machine; empty: unknown
+  // Missing capabilities that jobs use: "IPC_LOCK".
+  std::vector<std::string> lacks = {};
+  std::optional<bool> reads_memory = std::nullopt;  // whether process_vm_readv works
+  std::optional<bool> opens_rdma = std::nullopt;    // whether a device in /dev/infiniband opens
+  // User and group ("1000:1000") for whom `muster setup --bundle` wrote ~/.ssh, otherwise empty.
+  std::string bundle_owner = {};
 };
 
 struct Mpi {
-  std::string kind;         // as engines::Kind::word; empty: not recognised
+  std::string kind;         // engines::Kind::word; empty: not recognised
   std::string version;      // "5.0.11"
-  std::string launcher;     // the mpirun looked at, absolute
-  FileIdentity library;     // the libmpi (or the launcher's own runtime library) beside it
-  std::string daemon = {};  // beside it, what it starts on other hosts; empty: none is there
-  // A library that MPI_Init opens by name and that is not where it looks; empty: all are there.
+  std::string launcher;     // absolute path of the mpirun
+  FileIdentity library;     // the libmpi near that mpirun, or its own runtime library
+  std::string daemon = {};  // program in the same folder that it starts on other hosts; empty: none
+  // A library that MPI_Init would open by name but not find; empty if none is missing.
   std::string missing_library = {};
-  std::string missing_is_in = {};  // the folder of this MPI that has it; empty: none has
+  std::string missing_is_in = {};  // folder of this MPI that has the library; empty: none
 };
 
 struct Torch {
-  std::string torchrun;  // in PATH after activation, absolute; empty: it is not there
-  std::string version;   // "2.13.0+cpu" of the torch beside it; empty: not found
-  int threads = 0;       // that torch takes for itself: OMP_NUM_THREADS, else the cores it may use
-  // Of the torch that the program imports, or else of the one beside torchrun.
-  std::optional<bool> uses_gpus = std::nullopt;  // built for CUDA or ROCm; nothing: not known
-  std::string cuda = {};                         // that it was built for: "12.4"; empty: none
-  std::string rocm = {};                         // likewise: "6.2.41134"
-  std::string xpu = {};                          // likewise, for Intel's GPUs: "20250101"
-  std::vector<std::string> backends = {};        // beyond PyTorch's usual ones: "ccl", "xccl"
-  // The rest only on hosts with GPUs.
+  std::string torchrun;  // absolute path in PATH after activation; empty: not found
+  std::string version;   // "2.13.0+cpu", of the torch beside it; empty: not found
+  // OpenMP threads that torch would use: OMP_NUM_THREADS, or else the cores that it may use.
+  int threads = 0;
+  // `uses_gpus` to `backends` describe the torch that the program imports, or else the one beside
+  // torchrun.
+  std::optional<bool> uses_gpus = std::nullopt;  // whether it was built for CUDA or ROCm
+  // Version for which it was built: "12.4"; empty: none.
+  std::string cuda = {};
+  std::string rocm = {};  // version for which it was built: "6.2.41134"
+  std::string xpu = {};   // the same for Intel's GPUs: "20250101"
+  // In addition to PyTorch's usual ones: "ccl", "xccl".
+  std::vector<std::string> backends = {};
+  // `nccl` and `ofi_plugin` are only read on hosts with GPUs.
   std::string nccl = {};        // version of NCCL or RCCL
-  std::string ofi_plugin = {};  // version of NCCL's plugin for libfabric, or its path
+  std::string ofi_plugin = {};  // version of NCCL's libfabric plugin, or its path
 };
 
 struct Program {
-  std::string name;  // as asked for
-  std::string path;  // where it was found; empty: it is not there
+  std::string name;  // as requested
+  std::string path;  // where it was found; empty: not found
   bool executable = false;
-  std::string noexec_mount = {};  // the mount point that forbids to execute it; empty: none does
+  std::string noexec_mount = {};  // mount point that forbids execution; empty: none
   FileIdentity identity;
-  std::optional<FileIdentity> libmpi;  // the one it would load
-  std::string libmpi_kind = {};        // as Mpi::kind
+  std::optional<FileIdentity> libmpi;  // the libmpi that it would load
+  std::string libmpi_kind = {};        // like Mpi::kind
   std::string libmpi_version = {};
-  std::vector<std::string> missing_libraries = {};  // it cannot start without them
-  std::string missing_interpreter = {};  // nor without this: of its `#!` line, or its loader
+  std::vector<std::string> missing_libraries = {};  // libraries without which it cannot start
+  // The interpreter of its `#!` line, or its loader, if that is missing; empty otherwise.
+  std::string missing_interpreter = {};
   bool only_in_folder =
       false;               // a name that is not in PATH, but the job's folder holds such a file
-  std::string torch = {};  // the version it would import, if it is Python or a Python script
-  std::string torch_folder = {};  // where it is
+  std::string torch = {};  // version that it would import, for Python programs
+  std::string torch_folder = {};  // folder of that torch
 };
 
-// The Python code that the program runs, with the modules that it imports from its own folder.
+// The Python code that the program runs, including modules that it imports from its own folder.
 struct Script {
-  std::string name;  // as asked for
-  std::string path;  // where it was found (a module: its folder); empty: not found
+  std::string name;  // as requested
+  std::string path;  // where it was found (for a module: its folder); empty: not found
   std::map<std::string, std::string> files =
       {};                // hash by path relative to the script's folder; empty: unreadable
   bool complete = true;  // false: there are more files than muster reads
 };
 
-// A shared library that the program loads when it starts, or later with PyTorch or its MPI.
+// A shared library that the program loads at its start, or later through PyTorch or its MPI.
 struct Library {
-  std::string name;       // as it is asked for: "libtorch_cpu.so"
+  std::string name;       // the requested name: "libtorch_cpu.so"
   std::string path = {};  // empty: the loader does not find it
   std::uint64_t bytes = 0;
-  std::string build_id = {};  // that its linker wrote; empty: it has none
-  std::string hash = {};      // of its content; empty: not read, or not yet
-  bool remote = false;        // on a network file system or FUSE: its content is not read
+  std::string build_id = {};  // written by its linker; empty: none
+  std::string hash = {};      // hash of the content; empty: not read yet, or never
+  bool remote = false;        // on a network file system or FUSE, so its content is not read
 
   friend bool operator==(const Library&, const Library&) = default;
 };
 
-// What the ranks load besides the program itself.
+// What the ranks load in addition to the program.
 struct Software {
-  std::string python = {};  // version of the program's Python; empty: it is no Python program
-  std::map<std::string, std::string> packages = {};         // versions of Python packages by name
-  std::map<std::string, std::string> system_packages = {};  // those of the distribution
-  std::vector<Library> libraries = {};                      // sorted by name
-  bool all_packages = true;   // false: there are more than muster reports
-  bool all_libraries = true;  // the same, or plugins could not be listed
+  std::string python = {};  // version of the program's Python; empty: not a Python program
+  std::map<std::string, std::string> packages = {};  // versions by name
+  // Versions of the distribution's packages by name.
+  std::map<std::string, std::string> system_packages = {};
+  std::vector<Library> libraries = {};  // sorted by name
+  bool all_packages = true;             // false: there are more than muster reports
+  bool all_libraries = true;            // false: there are more, or plugins could not be listed
 
   friend bool operator==(const Software&, const Software&) = default;
 };
 
-// A probe that could not look, and why: never taken for good.
+// A probe that failed, and why. Missing facts never count as good.
 struct NotSeen {
   std::string what;  // "limits", "listeners", ...
   std::string why;
 };
 
 struct Environment {
-  bool activated = false;    // an activation was asked for and ended well
-  std::string failure = {};  // what it said when it did not
+  bool activated = false;    // an activation was requested and succeeded
+  std::string failure = {};  // the activation's output if it failed
   std::map<std::string, std::string>
       seen;  // values of the variables that name folders: PATH, LD_LIBRARY_PATH, ...
   std::map<std::string, std::string>
       digest;  // of the value of each variable that activation set or changed
   std::map<std::string, std::string> settings =
-      {};  // variables of NCCL, MPI, PyTorch and the like, set by whatever
+      {};  // variables of NCCL, MPI, PyTorch and others, no matter who set them
 };
 
 struct Facts {
-  std::string host;      // the name that muster calls it by; empty when asked on the host itself
-  std::string hostname;  // what it calls itself
+  std::string host;      // muster's name for the host; empty if only this host is asked
+  std::string hostname;  // the host's own name
   int uid = 0;
   std::string user;
-  std::string home = {};                             // the user's folder, links resolved
-  std::optional<bool> folder_exists = std::nullopt;  // Request::folder, when one was given
+  // The user's home directory, with links resolved.
+  std::string home = {};
+  std::optional<bool> folder_exists = std::nullopt;  // whether Request::folder exists
   std::string os;                                    // "Debian GNU/Linux 12 (bookworm)"
   std::string kernel;                                // "6.1.0-18-amd64"
   Cpu cpu;
@@ -242,55 +255,56 @@ struct Facts {
   std::vector<Interface> interfaces = {};
   std::vector<Route> routes = {};
   std::vector<std::string> own_name_resolves_to =
-      {};  // addresses that the host finds for its own name
+      {};  // addresses to which the host resolves its own name
   std::vector<RdmaPort> rdma = {};
   PeerMemory peer_memory = {};
   std::vector<Gpu> gpus = {};
   GpuDrivers gpu_drivers = {};
   Limits limits;
-  std::int64_t shm_bytes = -1;  // size of /dev/shm; -1: there is none
+  std::int64_t shm_bytes = -1;  // size of /dev/shm; -1: it does not exist
   std::int64_t shm_free_bytes = -1;
   double clock_s = 0;        // Unix time when the facts were complete
   int port_range_first = 0;  // ip_local_port_range
   int port_range_last = 0;
   std::vector<Listener> listeners = {};
   std::vector<FileMode> ssh_files = {};
-  std::vector<Mpi> mpi = {};  // the launchers asked for, the one in PATH and the program's own
+  std::vector<Mpi> mpi = {};  // those requested, the one in PATH, and the program's own
   Torch torch = {};
-  std::optional<Program> program;         // when one was asked for
-  std::optional<Script> script;           // likewise
-  std::optional<Software> software = {};  // likewise; none if the program was not found
+  std::optional<Program> program;         // if one was requested
+  std::optional<Script> script;           // if one was requested
+  std::optional<Software> software = {};  // if a program was requested and found
   Environment environment;
   std::vector<NotSeen> not_seen = {};
   Container container = {};
 };
 
-// What to look for beyond the host itself.
+// What to find out in addition to the facts about the host itself.
 struct Request {
-  std::string host = {};      // the name to report as
-  std::string activate = {};  // shell lines that make the environment ready; empty: none
+  std::string host = {};                    // the name to report
+  std::string activate = {};                // shell lines that set up the environment; empty: none
   std::vector<std::string> launchers = {};  // absolute paths of an mpirun
   std::string program = {};                 // a path, or a name for PATH after activation
   std::string script = {};                  // Python code: a path, or a module's name
-  bool script_is_module = false;            // the latter: python -m
-  std::string folder = {};                  // where the job will start; empty: the home folder
+  bool script_is_module = false;            // `script` is a module, as in python -m
+  std::string folder = {};                  // where the job starts; empty: the home directory
   int answer_within_s = 15;                 // without the activation
-  bool software = false;                    // also what the program loads
-  int hash_within_ms = 0;                   // how long to read libraries; 0: read none
+  bool software = false;                    // also examine what the program loads
+  int hash_within_ms = 0;                   // how long to read libraries; 0: do not read them
 };
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line
-[[nodiscard]] Result<Facts> parse_facts(const std::string& json);  // hostile until parsed
+[[nodiscard]] Result<Facts> parse_facts(const std::string& json);  // rejects invalid input
 [[nodiscard]] std::string to_json(const Request& request);
 [[nodiscard]] Result<Request> parse_request(const std::string& json);
 
-// What the launcher knows of a host: its Facts, or why there are none.
+// What the launcher knows about a host: its Facts, or why there are none.
 struct Survey {
   std::string host;
   Result<Facts> facts;
-  std::string failure_id = {};  // of the failure catalogue, when there are none
-  double clock_ahead_s = 0;     // of the host's clock, half the round trip allowed for
-  double clock_doubt_s = 0;     // half the round trip
+  std::string failure_id = {};  // in the failure catalogue, if there are no facts
+  // How far the host's clock is ahead, corrected by half the round trip.
+  double clock_ahead_s = 0;
+  double clock_doubt_s = 0;  // uncertainty of clock_ahead_s: half the round trip
 };
 
 }  // namespace muster::facts

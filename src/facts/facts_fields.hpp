@@ -1,4 +1,4 @@
-// The fields of Facts and Request in JSON.
+// The JSON fields of Facts and Request.
 #pragma once
 
 #include <array>

@@ -32,7 +32,7 @@
 namespace muster::facts {
 namespace {
 
-// The probe's value, or a line in not_seen and the value that says nothing.
+// The value of a probe. If the probe failed, adds an entry to not_seen and returns an empty value.
 template <class T>
 T take(Result<T> result, const char* what, Facts& facts) {
   if (result) return *std::move(result);
@@ -40,12 +40,12 @@ T take(Result<T> result, const char* what, Facts& facts) {
   return T{};
 }
 
-// For each command that is asked; three can be silent and the host still answers in time.
+// The deadline of each command. Three commands may time out, and the host still answers in time.
 std::chrono::milliseconds deadline_of_one(const Request& request) {
   return std::chrono::milliseconds(std::chrono::seconds(request.answer_within_s)) / 5;
 }
 
-// Their tools are slow where the driver is not kept loaded, and hang if a GPU is sick.
+// The vendors' tools are slow if the driver is not kept loaded, and hang if a GPU is faulty.
 void read_gpus_within(std::chrono::milliseconds deadline, Facts& facts) {
   GpuReport report = read_gpus(gpu_sources(deadline));
   facts.gpus = std::move(report.gpus);
@@ -65,14 +65,14 @@ void read_system(const Request& request, Facts& facts) {
   read_gpus_within(deadline_of_one(request) * 2, facts);
 }
 
-// The home folder of the user.
+// Reads the facts about the user. Returns the user's home directory.
 std::string read_user(const Request& request, Facts& facts) {
   const auto uid = ::geteuid();
   const Users users = read_users(uid, deadline_of_one(request));
   const auto me = users.find(uid);
   facts.uid = static_cast<int>(uid);
   facts.user = me == users.end() ? "" : me->second.name;
-  // sshd goes by the user's entry, not by $HOME.
+  // sshd uses the entry in the user database, not $HOME.
   const std::string home = me == users.end() ? sys::home_folder() : me->second.home;
   std::error_code failed;
   const std::filesystem::path real = std::filesystem::canonical(home, failed);
@@ -87,7 +87,7 @@ std::string read_user(const Request& request, Facts& facts) {
   return home;
 }
 
-// What the job's processes will find in their environment.
+// The environment that the job's processes will have.
 Variables read_environment(const Request& request, Gathered& gathered) {
   const Variables own = own_environment();
   Environment& environment = gathered.facts.environment;
@@ -107,8 +107,9 @@ Variables read_environment(const Request& request, Gathered& gathered) {
   return result;
 }
 
-// The mpirun of the MPI that the program is linked to: PREFIX/bin beside PREFIX/lib. The loader may
-// say /lib for /usr/lib, and an Open MPI 4 that is called /bin/mpirun refuses "/" as its prefix.
+// The mpirun of the MPI that the program is linked to: PREFIX/bin for PREFIX/lib. Replaces /bin by
+// /usr/bin, because the loader may report /lib for /usr/lib, and Open MPI 4 does not work with "/"
+// as its prefix.
 std::string launcher_of(const FileIdentity& libmpi) {
   std::filesystem::path folder = std::filesystem::path(libmpi.path).parent_path();
   while (folder.has_relative_path() && folder.filename() != "lib" && folder.filename() != "lib64") {
@@ -130,7 +131,7 @@ void read_launchers(const Request& request, const Variables& environment, Facts&
   for (const std::string& launcher : launchers) {
     if (std::find(done.begin(), done.end(), launcher) != done.end()) continue;
     done.push_back(launcher);
-    // One that is not there is not in the list.
+    // Launchers that do not exist are left out of the list.
     const bool is_there = launcher.starts_with('/') && sys::is_program(launcher);
     if (is_there) facts.mpi.push_back(read_mpi(launcher, environment, deadline_of_one(request)));
   }
@@ -167,7 +168,7 @@ Gathered gather(const Request& request) {
     std::error_code failed;
     facts.folder_exists = std::filesystem::is_directory(request.folder, failed);
   }
-  // Ranks start in the home folder if the job's folder is missing.
+  // If the job's folder is missing, ranks start in the home directory.
   const std::string folder = facts.folder_exists.value_or(false) ? request.folder : home;
   if (!request.program.empty()) {
     look_at_program(request, folder, environment, facts);

@@ -1,6 +1,6 @@
-// Looks at this host. Commands and name lookups have deadlines. Reading a file has none, so a dead
-// file server can block a probe; the launcher then gives up on the host. A probe that cannot look
-// says so in Facts::not_seen.
+// Gathers the facts of this host. Commands and name lookups have deadlines. Reading a file has
+// none, so an unresponsive file server can block a probe; then the launcher stops waiting for the
+// host. A probe that fails adds an entry to Facts::not_seen.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace muster::facts {
 
 struct Gathered {
   Facts facts;
-  // "NAME=value", the whole environment after activation, for the ranks. It may hold secrets: it
-  // never leaves the host. Empty: no activation was asked for, or it failed.
+  // "NAME=value", the whole environment after activation, for the ranks. It may hold secrets and
+  // never leaves the host. Empty if no activation was requested, or if it failed.
   std::vector<std::string> environment;
 };
 
-// Cost: some 10 ms of CPU without activation; files of /proc and /sys, one getent, the hash of two
-// files for each launcher and program; one start of the interpreter for a Python program. With
-// Request::software, also what read_software costs.
+// Cost without activation: about 10 ms of CPU, reading files of /proc and /sys, one getent, hashing
+// two files for each launcher and program, and starting the interpreter of a Python program once.
+// With Request::software, also the cost of read_software.
 [[nodiscard]] Gathered gather(const Request& request);
 
 }  // namespace muster::facts

@@ -1,4 +1,4 @@
-// What a host tells about its GPUs. Part of Facts.
+// What a host reports about its GPUs. Part of Facts.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@ namespace muster::facts {
 
 struct GpuProcess {
   int pid = 0;
-  std::string user = {};  // empty: the process is in another container, or gone
+  // Empty if the process is in another container, or has ended.
+  std::string user = {};
   std::string command = {};
-  std::int64_t memory_bytes = -1;  // -1: not told
+  std::int64_t memory_bytes = -1;  // -1: unknown
 
   friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 
-// A part of a GPU that programs use as a GPU of its own.
+// A part of a GPU that programs use like a whole GPU.
 struct MigDevice {
   std::string profile;  // "1g.10gb"
   std::string uuid;     // "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"
@@ -29,52 +30,54 @@ struct MigDevice {
 struct Xid {
   int code = 0;
   int count = 0;
-  double seconds_ago = -1;  // the last one; -1: not told
+  double seconds_ago = -1;  // time since the last one; -1: unknown
 
   friend bool operator==(const Xid&, const Xid&) = default;
 };
 
 struct Gpu {
-  int index = 0;         // among the GPUs of its vendor, as the vendor's tool counts them
+  int index = 0;         // number among the vendor's GPUs, as its tool counts them
   std::string vendor;    // "NVIDIA", "AMD", "Intel"
   std::string model;     // "NVIDIA H100 80GB HBM3"
   std::string pci = {};  // "0000:18:00.0"
   std::string uuid = {};
-  std::string problem = {};  // why programs cannot use it; empty: they can
-  int numa_node = -1;        // -1: not told
-  std::string cpus = {};     // of that node: "0-55,112-167"
+  std::string problem = {};  // why programs cannot use it; empty if they can
+  int numa_node = -1;        // -1: unknown
+  std::string cpus = {};     // of its NUMA node: "0-55,112-167"
   std::int64_t memory_bytes = -1;
   std::int64_t memory_used_bytes = -1;
-  int pcie_width = 0;  // lanes; 0: not told
+  int pcie_width = 0;  // lanes; 0: unknown
   int pcie_width_max = 0;
   int pcie_gen_max = 0;
   std::int64_t ecc_uncorrected = -1;  // errors since the driver was loaded
   std::optional<bool> remap_pending = std::nullopt;
   std::optional<bool> remap_failed = std::nullopt;
   std::optional<bool> retired_pages_pending = std::nullopt;
-  std::vector<std::string> throttled_by = {};  // "hw_thermal_slowdown", ...; idle is none of them
-  std::optional<bool> mig = std::nullopt;      // MIG mode is on
+  // "hw_thermal_slowdown", ...; being idle does not count.
+  std::vector<std::string> throttled_by = {};
+  std::optional<bool> mig = std::nullopt;  // whether MIG mode is on
   std::vector<MigDevice> mig_devices = {};
   std::optional<bool> persistence = std::nullopt;
-  std::string compute_mode = {};  // "Default", "Exclusive_Process", "Prohibited"; empty: not told
-  std::string fabric_state = {};  // of a GPU on NVSwitches: "Completed", "In Progress", ...
+  std::string compute_mode = {};  // "Default", "Exclusive_Process", "Prohibited"; empty: unknown
+  std::string fabric_state = {};  // for a GPU on NVSwitches: "Completed", "In Progress", ...
   std::vector<GpuProcess> processes = {};
-  int nvlinks_up = -1;  // -1: not told
+  int nvlinks_up = -1;  // -1: unknown
   int nvlinks_down = -1;
   std::vector<Xid> xids = {};
 
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
-// What all GPUs of a host share.
+// What all GPUs of a host have in common.
 struct GpuDrivers {
-  std::string nvidia = {};  // "535.129.03"; empty: not loaded
-  std::string cuda = {};    // the highest version that this driver is made for
+  std::string nvidia = {};  // "535.129.03"; empty: driver not loaded
+  std::string cuda = {};    // the newest version that this driver supports
   std::string amd = {};
   std::string rocm = {};
   std::string intel = {};  // "i915" or "xe"
   int nvswitches = 0;
-  std::optional<bool> fabric_manager = std::nullopt;  // it runs; nothing: not known or not needed
+  // Whether the fabric manager of NVSwitches runs; nothing if unknown or not needed.
+  std::optional<bool> fabric_manager = std::nullopt;
 };
 
 }  // namespace muster::facts

@@ -1,4 +1,4 @@
-// The fields of a Gpu in JSON.
+// The JSON fields of a Gpu.
 #pragma once
 
 #include "facts/gpu.hpp"

@@ -1,4 +1,4 @@
-// The GPUs of each vendor, with what is particular to its driver.
+// The GPUs of each vendor, and the particularities of its driver.
 #pragma once
 
 #include "facts/gpus.hpp"

@@ -13,7 +13,7 @@
 namespace muster::facts {
 namespace {
 
-// The tools tell only the numbers of the processes.
+// Adds users and commands, because the tools report only PIDs.
 void name_processes(const GpuSources& sources, std::vector<Gpu>& gpus) {
   for (Gpu& gpu : gpus) {
     for (GpuProcess& process : gpu.processes) {
@@ -32,7 +32,7 @@ GpuSources gpu_sources(std::chrono::milliseconds deadline) {
   const char* path = std::getenv("PATH");                    // NOLINT(concurrency-mt-unsafe)
   const char* pod = std::getenv("KUBERNETES_SERVICE_HOST");  // NOLINT(concurrency-mt-unsafe)
   GpuSources sources{.deadline = deadline};
-  // A login without a terminal may have a short PATH.
+  // Without a terminal, a login may have a short PATH.
   sources.path = std::string(path == nullptr ? "" : path) +
                  ":/usr/bin:/usr/local/bin:/opt/rocm/bin:/usr/lib/wsl/lib";
   sources.in_container = pod != nullptr;
@@ -60,7 +60,7 @@ std::string nvidia_driver_version(std::string_view text) {
   return {};
 }
 
-// From the release notes of CUDA: the driver that each version came with.
+// According to the release notes of CUDA, which name the driver that came with each version.
 std::string cuda_of_driver(std::string_view driver) {
   constexpr std::pair<int, const char*> kVersions[] = {
       {440, "10.2"}, {450, "11.0"}, {455, "11.1"}, {460, "11.2"}, {465, "11.3"}, {470, "11.4"},

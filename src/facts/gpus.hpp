@@ -1,5 +1,5 @@
-// GPUs: what their drivers show as files and what the vendors' tools tell, within a deadline. No
-// driver library is loaded. On a host without GPUs this reads a few folders and starts nothing.
+// GPUs: what their drivers show in files, and what the vendors' tools report within a deadline.
+// Loads no driver library. On a host without GPUs this reads a few folders and starts no process.
 #pragma once
 
 #include <chrono>
@@ -11,18 +11,18 @@
 
 namespace muster::facts {
 
-// Where to look; the defaults are this host.
+// Where to look. The defaults are for this host.
 struct GpuSources {
   std::string proc = "/proc";
   std::string sys = "/sys";
   std::string dev = "/dev";
   std::string rocm = "/opt/rocm";
-  std::string path = {};      // where the tools are, as in PATH
-  bool in_container = false;  // processes of the host cannot be seen
+  std::string path = {};      // where to search for the tools, like PATH
+  bool in_container = false;  // if true, processes of the host are not visible
   std::chrono::milliseconds deadline = std::chrono::seconds(6);
 };
 
-// For this host, with the PATH of the environment.
+// The sources of this host, using PATH from the environment.
 [[nodiscard]] GpuSources gpu_sources(std::chrono::milliseconds deadline);
 
 struct GpuReport {
@@ -33,10 +33,11 @@ struct GpuReport {
 
 [[nodiscard]] GpuReport read_gpus(const GpuSources& sources);
 
-// "535.129.03" out of /proc/driver/nvidia/version; empty: it does not tell.
+// Returns "535.129.03" from the text of /proc/driver/nvidia/version; empty if it contains no
+// version.
 [[nodiscard]] std::string nvidia_driver_version(std::string_view text);
 
-// The CUDA version that came with a driver of this version or the last before it.
+// The version of CUDA that came with this driver, or with the last one before it.
 [[nodiscard]] std::string cuda_of_driver(std::string_view driver);
 
 }  // namespace muster::facts

@@ -70,7 +70,7 @@ struct stat status_of(int fd) {
   return status;
 }
 
-// The part at `offset`, shorter at the end of the file; empty: it cannot be read.
+// The part at `offset`, which is shorter at the end of the file; empty if it cannot be read.
 std::string read_part(int fd, std::uint64_t offset) {
   std::string part(kHashedPart, '\0');
   std::size_t size = 0;
@@ -86,7 +86,8 @@ std::string read_part(int fd, std::uint64_t offset) {
   return part;
 }
 
-// What is written in the same instant as we read has the same times before and after.
+// Whether the last change was long enough ago. A write at the same instant as our reading may not
+// change the file's times.
 bool is_settled(const HashedFile& file, double now_s) {
   constexpr double kInstant = 2;
   return static_cast<double>(file.changed_ns) / 1e9 < now_s - kInstant;
@@ -104,9 +105,10 @@ void remove_old_caches(const std::string& folder) {
 
 }  // namespace
 
-// What the file holds. Here, because the fields of a HashedFile must be found beside it.
+// The contents of the cache file. Declared outside the unnamed namespace, next to the fields of
+// HashedFile, which must be found by argument-dependent lookup.
 struct HashCacheFile {
-  int format = 2;  // of the parts
+  int format = 2;  // must change when the size of parts changes
   std::vector<HashedFile> files = {};
 };
 
@@ -162,7 +164,7 @@ void HashCache::read_on(int fd, HashedFile& file) {
 }
 
 std::string HashCache::hash_of(const std::string& file) {
-  // O_NONBLOCK: the opening of a FIFO waits for its writer.
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer.
   const sys::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   const struct stat status = status_of(fd.get());
   if (status.st_ino == 0) return {};
@@ -170,7 +172,8 @@ std::string HashCache::hash_of(const std::string& file) {
   const auto known = files_.find(file);
   if (known != files_.end() && is_same_file(known->second, now)) now = known->second;
   read_on(fd.get(), now);
-  if (!is_same_file(identified(file, status_of(fd.get())), now)) return {};  // written meanwhile
+  // Changed while we read.
+  if (!is_same_file(identified(file, status_of(fd.get())), now)) return {};
   const double clock_s = sys::unix_time();
   now.used_s = static_cast<std::int64_t>(clock_s);
   const std::string hash = is_read(now) ? sys::hash_text(now.parts) : "";

@@ -1,4 +1,4 @@
-// Hashes of large libraries, kept on the host from one check to the next.
+// Hashes of large libraries, stored on the host for later checks.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@
 
 namespace muster::facts {
 
-// A file is read in parts, so that the next check can continue where this one ran out of time.
-// Parts are small, because a check does not stop in the middle of one.
+// Files are read in parts, so that the next check can continue where this one ran out of time.
+// Parts are small, because a check never stops in the middle of one.
 inline constexpr std::size_t kHashedPart = std::size_t{1} << 20;
 
-// One file as it was when its parts were read.
+// A file in the state in which its parts were read.
 struct HashedFile {
   std::string path;
   std::uint64_t device = 0;
@@ -23,31 +23,31 @@ struct HashedFile {
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;
   std::int64_t changed_ns = 0;
-  std::int64_t used_s = 0;  // Unix time of the last check that asked for it
-  std::string parts = {};   // the hashes of the first parts, one after the other
+  std::int64_t used_s = 0;  // Unix time of the last check that needed it
+  std::string parts = {};   // hashes of the first parts, one after another
 
   friend bool operator==(const HashedFile&, const HashedFile&) = default;
 };
 
-// How much one check reads. The clock starts when it asks for the first hash.
+// How much one check may read. The time begins when it asks for the first hash.
 struct HashBudget {
   std::chrono::milliseconds time{0};
-  std::size_t at_least = 0;  // bytes to read even if that takes longer than `time`
-  std::chrono::milliseconds at_least_within{0};  // but no longer than this
+  std::size_t at_least = 0;                      // bytes to read even if that takes longer
+  std::chrono::milliseconds at_least_within{0};  // time limit for reading `at_least`
 };
 
-// Not for several threads. What the file in `path` holds is hostile until it is parsed, and only
+// Not for use by several threads. The file `path` is not trusted until it has been parsed, and only
 // this user or root may have written it.
 class HashCache {
  public:
   HashCache(std::string path, HashBudget budget);
 
-  // The hash of the file's content; empty: it cannot be read, or not within the budget. A file
-  // whose size, inode and times are as they were is not read again.
+  // The hash of the file's content. Empty if it cannot be read, or not within the budget. A file
+  // with unchanged size, inode and times is not read again.
   [[nodiscard]] std::string hash_of(const std::string& file);
 
-  // Writes what was learned, at most kMostHashedFiles files, those that were asked for last first.
-  // Nothing is said if that fails: the next check reads again.
+  // Writes the hashes to disk: at most kMostHashedFiles files, those that were requested last.
+  // Ignores failures, because the next check can read the files again.
   void save();
 
  private:
@@ -64,19 +64,20 @@ class HashCache {
 
 inline constexpr std::size_t kMostHashedFiles = 1024;
 
-// In the user's cache folder, one file for each host, because hosts may share a home folder. Makes
-// the folder with mode 0700 and removes files that no check has changed for a month. Empty: there
-// can be none.
+// The path of the cache, in the user's cache folder. There is one file per host, because hosts may
+// share a home directory. Creates the folder with mode 0700 and removes files that no check has
+// changed for a month. Empty if there can be no cache.
 [[nodiscard]] std::string hash_cache_path(const std::string& hostname);
 
-// Whether another machine serves the file (NFS, Lustre, ...): a thousand hosts that read it at once
-// would overload that machine. Files of FUSE count as remote, because nothing tells which ones are.
+// Whether another machine serves the file (NFS, Lustre, ...). If a thousand hosts read it at once,
+// they would overload that machine. All files on FUSE count as remote, because it is unknown which
+// of them are.
 [[nodiscard]] bool is_remote_file(const std::string& path);
-[[nodiscard]] bool is_remote_file_system(std::uint32_t type);  // statfs::f_type
+[[nodiscard]] bool is_remote_file_system(std::uint32_t type);  // takes statfs::f_type
 
-// Of the file that holds the cache.
+// The JSON text of the cache file.
 [[nodiscard]] std::string to_json(const std::vector<HashedFile>& files);
 [[nodiscard]] std::vector<HashedFile> parse_hashed_files(
-    const std::string& json);  // empty: refused
+    const std::string& json);  // returns an empty list if the text is invalid
 
 }  // namespace muster::facts

@@ -26,7 +26,7 @@ Limit read_limit(__rlimit_resource_t which) {
   return {.soft = limit_value(limit.rlim_cur), .hard = limit_value(limit.rlim_max)};
 }
 
-// "MemTotal:       16314540 kB"
+// Parses "MemTotal:       16314540 kB".
 std::int64_t memory_bytes(std::string_view meminfo) {
   const auto parts = words(meminfo.substr(0, meminfo.find('\n')));
   if (parts.size() < 2 || parts[0] != "MemTotal:") return 0;
@@ -73,7 +73,7 @@ std::vector<std::string> parse_ahosts(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     const auto parts = words(line);
     if (parts.empty()) continue;
-    const std::string address(parts[0].substr(0, parts[0].find('%')));  // without a zone
+    const std::string address(parts[0].substr(0, parts[0].find('%')));  // without its zone
     if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
       addresses.push_back(address);
     }
@@ -82,7 +82,7 @@ std::vector<std::string> parse_ahosts(std::string_view text) {
 }
 
 bool locks_without_limit(std::string_view status, std::string_view uid_map) {
-  constexpr unsigned kIpcLock = 14;  // its bit in the sets of capabilities
+  constexpr unsigned kIpcLock = 14;  // number of the bit in a set of capabilities
   constexpr std::string_view kEffective = "CapEff:";
   const auto map = words(uid_map);
   if (map.size() != 3 || map[0] != "0" || map[1] != "0" || map[2] != "4294967295") return false;
@@ -124,7 +124,7 @@ Result<std::vector<std::string>> resolve(const std::string& name,
   MUSTER_TRY(
       const sys::Ended asked,
       sys::run({.argv = {"getent", "ahosts", name}, .env = {"LC_ALL=C"}, .deadline = deadline}));
-  constexpr int kUnknown = 2;  // getent's exit code for a name that nobody knows
+  constexpr int kUnknown = 2;  // getent's exit code for an unknown name
   if (asked.ok() || (asked.code == kUnknown && asked.signal == 0 && !asked.timed_out)) {
     return parse_ahosts(asked.out);
   }

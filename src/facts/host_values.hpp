@@ -1,4 +1,4 @@
-// The single values of a host: its name, its system, its limits.
+// Single values of a host: its name, its operating system, its limits.
 #pragma once
 
 #include <chrono>
@@ -9,21 +9,21 @@
 
 namespace muster::facts {
 
-// The PRETTY_NAME of an /etc/os-release, without its quotes.
+// The PRETTY_NAME in an /etc/os-release, without quotes.
 [[nodiscard]] std::string parse_os_release(std::string_view text);
 
-// The addresses in what `getent ahosts` prints, each once.
+// The addresses in the output of `getent ahosts`, without duplicates.
 [[nodiscard]] std::vector<std::string> parse_ahosts(std::string_view text);
 
-// Whether the kernel ignores the limit of locked memory: of a process with CAP_IPC_LOCK, unless a
-// user namespace gave it that capability. From /proc/self/status and /proc/self/uid_map.
+// Whether the kernel ignores the limit of locked memory, which it does for a process with
+// CAP_IPC_LOCK outside user namespaces. Takes /proc/self/status and /proc/self/uid_map.
 [[nodiscard]] bool locks_without_limit(std::string_view status, std::string_view uid_map);
 
-// Name, system, memory, limits, /dev/shm and the range of automatic ports; what cannot be read is
-// added to not_seen.
+// Reads name, system, memory, limits, /dev/shm and the range of ephemeral ports. What cannot be
+// read gets an entry in not_seen.
 void read_host_values(Facts& facts);
 
-// Asks the host's own resolver. An unknown name is an empty list.
+// Asks the host's own resolver. An unknown name gives an empty list.
 [[nodiscard]] Result<std::vector<std::string>> resolve(const std::string& name,
                                                        std::chrono::milliseconds deadline);
 

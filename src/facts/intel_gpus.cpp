@@ -1,5 +1,4 @@
-// Intel's GPUs as /sys/class/drm shows them. No tool of Intel's is asked, and nothing is said about
-// their health.
+// Intel's GPUs according to /sys/class/drm. No tool of Intel is called, so their health is unknown.
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -13,13 +12,15 @@ namespace {
 
 constexpr std::string_view kIntelVendor = "0x8086";
 
-// The PCI address of "renderD128", or the name of its driver.
+// The PCI address of "renderD128", or the name of its driver: the last part of where the link
+// points.
 std::string last_part(const std::string& link) {
   std::error_code failed;
   return std::filesystem::canonical(link, failed).filename();
 }
 
-// The GPU inside a processor is device 2 of the first bus, and no accelerator to count ranks by.
+// Whether the GPU is a separate card. The GPU inside a CPU is always device 2 on the first bus, and
+// does not count as an accelerator.
 bool is_card(const std::string& address) {
   return !address.ends_with(":00:02.0");
 }
@@ -35,7 +36,7 @@ void read_intel_gpus(const GpuSources& sources, GpuReport& report) {
     if (first_line(device + "/vendor") != kIntelVendor) continue;
     const std::string address = last_part(device);
     if (!is_card(address)) continue;
-    // A container sees all of /sys, but only the device files that it was given.
+    // A container sees all of /sys, but only those device files that it was given.
     std::error_code failed;
     if (!std::filesystem::exists(sources.dev + "/dri/" + name, failed)) continue;
     Gpu gpu{.index = index++,

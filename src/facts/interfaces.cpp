@@ -35,15 +35,16 @@ bool is_tunnel(const Link& link) {
          std::find(kHardware.begin(), kHardware.end(), link.hardware) != kHardware.end();
 }
 
-// Without regard to what is in a bridge.
+// The kind of a link without looking at its members, if it is a bridge.
 InterfaceKind kind_alone(const Link& link) {
-  // Of kind "tun" and not a tunnel by its hardware: a tap.
+  // A "tun" that is not a tunnel according to its hardware type is a tap.
   constexpr std::array kVirtual = {"bridge", "dummy", "ifb", "tun", "nlmon", "vrf", "macvtap"};
   if ((link.flags & IFF_LOOPBACK) != 0) return InterfaceKind::kLoopback;
   if (link.hardware == ARPHRD_INFINIBAND) return InterfaceKind::kInfiniband;
   if (is_tunnel(link)) return InterfaceKind::kTunnel;
   if (among(kVirtual, link.made)) return InterfaceKind::kVirtual;
-  // The end of a pair that hangs on a bridge leads to a container, the free end out of one.
+  // A veth on a bridge leads to a container. A veth without one is a container's own end and leads
+  // out.
   if (link.made == "veth" && link.master != 0) return InterfaceKind::kVirtual;
   return InterfaceKind::kPort;
 }
@@ -54,7 +55,7 @@ bool leads_out(const Link& link) {
          (kind == InterfaceKind::kPort || kind == InterfaceKind::kInfiniband);
 }
 
-// Strings come with their end.
+// The text up to the NUL that ends it.
 std::string text_of(std::string_view bytes) {
   return std::string(bytes.substr(0, bytes.find('\0')));
 }
@@ -80,7 +81,7 @@ Result<std::vector<Link>> read_links() {
   return links;
 }
 
-// As the card tells it through the kernel; a cable that is out has none.
+// The speed that the card reports through the kernel, or -1. There is none without a cable.
 int speed_of(int socket, const std::string& name) {
   ethtool_cmd command{};
   command.cmd = ETHTOOL_GSET;
@@ -92,7 +93,8 @@ int speed_of(int socket, const std::string& name) {
   return speed == 0 || speed >= 0xFFFF'FFFFU || speed == 0xFFFFU ? -1 : static_cast<int>(speed);
 }
 
-// An IPv4 address has the flag of a temporary one if it is not the first of its network.
+// Only IPv6 addresses have restrictions. For IPv4, the flag for temporary addresses just marks all
+// but the first address of a network.
 std::string_view read_caveat(const Message& message, const ifaddrmsg& fixed) {
   if (fixed.ifa_family != AF_INET6) return {};
   const std::string_view flags = bytes_of(message.attributes, IFA_FLAGS);
@@ -104,7 +106,7 @@ Result<void> add_addresses(const std::vector<Link>& links, std::vector<Interface
   for (const Message& message : answers.messages) {
     const auto fixed = value_of<ifaddrmsg>(message.fixed);
     if (message.type != RTM_NEWADDR) continue;
-    // On a point-to-point link IFA_ADDRESS is the other end.
+    // On a point-to-point link, IFA_ADDRESS is the address of the other end.
     std::string_view bytes = bytes_of(message.attributes, IFA_LOCAL);
     if (bytes.empty()) bytes = bytes_of(message.attributes, IFA_ADDRESS);
     std::string ip = ip_text(fixed.ifa_family, bytes);

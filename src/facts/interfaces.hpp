@@ -1,4 +1,4 @@
-// Network interfaces and routes, as the kernel tells them.
+// Network interfaces and routes, as the kernel reports them.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,31 @@
 
 namespace muster::facts {
 
-// What the kernel says of an interface that bears on its kind.
+// The properties of an interface that decide its kind.
 struct Link {
   int index = 0;
   std::string name = {};
   unsigned flags = 0;     // IFF_*
   int hardware = 0;       // ARPHRD_*
-  std::string made = {};  // "veth", "bridge", "dummy", ...; empty: by a driver for hardware
-  int master = 0;         // index of the bridge or bond it is in; 0: none
+  std::string made = {};  // "veth", "bridge", "dummy", ...; empty: hardware
+  int master = 0;         // index of its bridge or bond; 0: none
   int mtu = 0;
 };
 
-// The kind of each link, in the same order. A bridge is judged by what is in it.
+// The kind of each link, in the same order. The kind of a bridge depends on its members.
 [[nodiscard]] std::vector<InterfaceKind> kinds_of(const std::vector<Link>& links);
 
-// Up, and traffic leaves the host through it: not loopback, not a bridge inside the host.
+// Whether the interface is up and leads out of the host, unlike a loopback interface or a bridge
+// inside the host.
 [[nodiscard]] bool leads_out(const Interface& interface);
 
-// What the flags of an IPv6 address (IFA_F_*) mean for its use, as Address::caveat.
+// The restriction (see Address::caveat) that the flags of an IPv6 address (IFA_F_*) express.
 [[nodiscard]] std::string_view caveat_of(std::uint32_t flags);
 
-// Cost: two questions to the kernel, and one for each interface's speed.
+// Cost: two queries to the kernel, and one for the speed of each interface.
 [[nodiscard]] Result<std::vector<Interface>> read_interfaces();
 
-// The main table's routes; one for each way of a multipath route. None to link-local addresses.
+// The routes of the main table. A multipath route gives one per path. Leaves out link-local routes.
 [[nodiscard]] Result<std::vector<Route>> read_routes();
 
 }  // namespace muster::facts

@@ -6,7 +6,7 @@
 namespace muster::facts {
 namespace {
 
-constexpr std::size_t kLineBytes = 255;  // the kernel's BINPRM_BUF_SIZE, without the NUL
+constexpr std::size_t kLineBytes = 255;  // the kernel's BINPRM_BUF_SIZE without the NUL
 constexpr std::string_view kBlank = " \t";
 
 std::string_view without_blanks(std::string_view text) {
@@ -15,7 +15,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-// What `env` is told to start; empty: it takes options or variables that are its own business.
+// The program that `env` would start; empty if options or variables make that unclear.
 std::string program_of_env(std::string_view argument) {
   if (argument.starts_with("-S")) {
     argument = without_blanks(argument.substr(2));
@@ -58,7 +58,7 @@ std::string missing_interpreter(std::string_view file, const std::string& folder
   const auto shebang = parse_shebang(file);
   if (!shebang) return {};
   const std::string& interpreter = shebang->interpreter;
-  // The kernel looks in no PATH: a bare name lies in the folder.
+  // The kernel does not search PATH: a bare name refers to the current folder.
   if (sys::find_in_path(interpreter, "", folder).empty()) return interpreter;
   if (!interpreter.ends_with("/env")) return {};
   const std::string program = program_of_env(shebang->argument);

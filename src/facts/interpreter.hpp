@@ -1,5 +1,6 @@
-// What the system must start in order to start a file: a script's `#!` program, an ELF file's
-// loader. Without it exec says "No such file", as if the file itself were missing.
+// What the system must start in order to start a file: the interpreter in a script's `#!` line, or
+// the loader of an ELF file. If it is missing, exec reports "No such file", as if the file itself
+// were missing.
 #pragma once
 
 #include <optional>
@@ -10,18 +11,18 @@ namespace muster::facts {
 
 struct Shebang {
   std::string interpreter;
-  std::string argument = {};  // the rest of the line: the system hands it over as one word
+  std::string argument = {};  // rest of the line, which the system passes as one argument
 };
 
-// The first line of a script, as the kernel reads it (255 bytes); nothing: there is no `#!`.
+// Parses the `#!` line of a script as the kernel does (only 255 bytes). Nothing if there is none.
 [[nodiscard]] std::optional<Shebang> parse_shebang(std::string_view file);
 
-// The program that the `#!` line starts, directly or through `env`; empty if it does not exist.
+// The program that the `#!` line starts, directly or through `env`. Empty if it does not exist.
 [[nodiscard]] std::string script_interpreter(std::string_view file, const std::string& folder,
                                              std::string_view path);
 
-// The interpreter of the file that is not there, or the program that `env` would look for in vain.
-// Empty: none is missing, or none is needed.
+// The interpreter or loader that the file needs but that does not exist, or the program that `env`
+// would not find. Empty if none is missing.
 [[nodiscard]] std::string missing_interpreter(std::string_view file, const std::string& folder,
                                               std::string_view path);
 

@@ -54,7 +54,7 @@ bool is_telling(std::string_view text) {
 
 }  // namespace
 
-// Each read gives one record; the last one ends with EAGAIN.
+// Each read returns one record. After the last record, read fails with EAGAIN.
 Result<std::string> read_kernel_records(int kmsg) {
   const auto end = std::chrono::steady_clock::now() + kLogTakes;
   std::string text;
@@ -66,7 +66,8 @@ Result<std::string> read_kernel_records(int kmsg) {
       text.append(record, static_cast<std::size_t>(got));
     } else if (got < 0 && errno == EPERM) {
       return unexpected(system_error("cannot read the kernel's log", "/dev/kmsg"));
-    } else if (got == 0 || (errno != EINTR && errno != EPIPE)) {  // EPIPE: a record was overwritten
+      // EPIPE means that a record was overwritten before it was read.
+    } else if (got == 0 || (errno != EINTR && errno != EPIPE)) {
       break;
     }
   }
@@ -77,12 +78,12 @@ std::vector<std::string> telling_kernel_lines(std::string_view records) {
   std::vector<std::string> lines;
   for (const std::string_view record : split(records, '\n')) {
     const std::size_t semicolon = record.find(';');
-    // Lines that begin with a blank tell more about the record before.
+    // Lines that begin with a blank continue the previous record.
     if (record.starts_with(' ') || semicolon == std::string_view::npos) continue;
     const std::string_view text = record.substr(semicolon + 1);
     if (is_telling(text)) lines.push_back(printable(text.substr(0, kLongestKernelLine)));
   }
-  // The first ones tell the cause, the last ones what it led to.
+  // Keeps the first lines, which show the cause, and the last ones, which show the consequences.
   if (lines.size() > kMostKernelLines) {
     lines.erase(lines.begin() + kMostKernelLines / 2, lines.end() - kMostKernelLines / 2);
   }

@@ -1,4 +1,4 @@
-// The log of the kernel, as /dev/kmsg hands it out.
+// The kernel's log in /dev/kmsg.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace muster::facts {
 
-// From where the descriptor is to the end. Each record is a line such as "4,1234,5678901,-;text".
-// An Error where it may not be read.
+// Reads from the current position of the descriptor to the end. Each record is a line such as
+// "4,1234,5678901,-;text". Fails if the log may not be read.
 [[nodiscard]] Result<std::string> read_kernel_records(int kmsg);
 
 // The texts of records that may explain why a program failed: memory that ran out, GPUs, hardware
-// errors, disks and links. At most kMostKernelLines: the first and the last ones. Pure.
+// errors, disks and links. Returns the first and the last ones, at most kMostKernelLines. Pure.
 constexpr std::size_t kMostKernelLines = 100;
 constexpr std::size_t kLongestKernelLine = 400;
 [[nodiscard]] std::vector<std::string> telling_kernel_lines(std::string_view records);
 
-// What the kernel says from now on, if it may be read.
+// Reads what the kernel logs from now on, if that is permitted.
 class KernelWatch {
  public:
   explicit KernelWatch(const std::string& kmsg = "/dev/kmsg");
-  // Since the last call.
+  // The lines since the previous call.
   [[nodiscard]] std::vector<std::string> new_telling_lines();
 
  private:

@@ -20,7 +20,7 @@ bool is_libmpi(std::string_view name) {
   return false;
 }
 
-// musl's complaint: "Error loading shared library libx.so: No such file ... (needed by ./m)"
+// Parses musl's message "Error loading shared library libx.so: No such file ... (needed by ./m)".
 std::string musl_missing(std::string_view line) {
   constexpr std::string_view kStart = "Error loading shared library ";
   if (!line.starts_with(kStart)) return {};
@@ -28,15 +28,17 @@ std::string musl_missing(std::string_view line) {
   return std::string(line.substr(0, line.find(':')));
 }
 
-// The variables that a loader heeds, all of them: one that activation unset must not be ours.
+// Sets all variables that affect a loader. Otherwise one that the activation unset would have our
+// own value.
 std::vector<std::string> loader_environment(const Variables& environment,
                                             std::span<const std::string> opened) {
   const auto value = [&environment](const char* name) {
     const auto found = environment.find(name);
     return found == environment.end() ? std::string() : found->second;
   };
-  // Preloaded libraries are searched for as dlopen does: the program's RPATH counts for what they
-  // need, and what the program has loaded is not loaded again.
+  // `opened` libraries are added as preloaded ones, because the loader searches for these as dlopen
+  // does: the program's RPATH applies to their dependencies, and libraries that are loaded already
+  // are not loaded again.
   std::string preloaded = value("LD_PRELOAD");
   for (const std::string& path : opened) {
     if (path.find_first_of(" :") == std::string::npos) preloaded += ":" + path;
@@ -50,7 +52,7 @@ bool is_loader(std::string_view name) {
   return name.starts_with("ld-");
 }
 
-// "\t/lib/libx.so (0x7f)": one that was asked for by its path.
+// Parses "\t/lib/libx.so (0x7f)", a library that is requested by its path.
 void add_given_by_path(std::string_view line, Libraries& libraries) {
   const std::string_view path = trimmed(line.substr(0, line.rfind(" (0x")));
   const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -93,10 +95,11 @@ Result<Libraries> read_libraries(const std::string& program, const Variables& en
   if (!file) return unexpected(Error{.what = "cannot read the file", .where = {.file = program}});
   const auto loader = elf_interpreter(file->bytes());
   if (!loader) return Libraries{};
-  // musl's loader does not know the variable and would start the program; glibc's, told to list,
-  // stops at the first library that is missing.
+  // musl's loader needs --list, because it ignores the environment variable and would start the
+  // program. glibc's loader only gets the variable, because with --list it stops at the first
+  // missing library.
   const bool is_musl = loader->find("ld-musl") != std::string::npos;
-  // $ORIGIN is the folder of the file itself, not of a link that leads to it.
+  // $ORIGIN must be the folder of the file itself, not of a link to it.
   std::error_code unknown;
   const auto itself = std::filesystem::canonical(program, unknown);
   std::vector<std::string> argv = {*loader, unknown ? program : itself.string()};

@@ -1,4 +1,4 @@
-// The libraries that a program would load, by asking its own loader, as ldd does.
+// Finds the libraries that a program would load. Asks the program's own loader, as ldd does.
 #pragma once
 
 #include <chrono>
@@ -13,24 +13,24 @@
 namespace muster::facts {
 
 struct LoadedLibrary {
-  std::string name;  // as it was asked for; of one that was given by its path, the file's name
+  std::string name;  // as requested; the file name if requested by path
   std::string path;
 
   friend bool operator==(const LoadedLibrary&, const LoadedLibrary&) = default;
 };
 
 struct Libraries {
-  std::vector<LoadedLibrary> loaded = {};  // without the kernel's own and the loader
-  std::string libmpi = {};                 // path; empty: it loads none
-  std::vector<std::string> missing = {};   // names
+  std::vector<LoadedLibrary> loaded = {};  // without the loader, and without the vDSO
+  std::string libmpi = {};                 // path of the libmpi; empty if none is loaded
+  std::vector<std::string> missing = {};   // names of missing libraries
 };
 
-// What the loader lists: "name => path (address)" or "name => not found". glibc's and musl's.
+// Parses the loader's list: "name => path (address)" or "name => not found", from glibc or musl.
 [[nodiscard]] Libraries parse_loaded(std::string_view text);
 
-// Nothing of the program itself runs. A script or a static program has no libraries. `opened` are
-// paths of libraries that the program will open while it runs: the loader finds what they need as
-// it would then. Those that it cannot load are left out.
+// Runs no code of the program. A script or a static program has no libraries. `opened` are paths of
+// libraries that the program will open while it runs; their dependencies are resolved as they would
+// be then. Libraries in `opened` that cannot be loaded are left out.
 [[nodiscard]] Result<Libraries> read_libraries(const std::string& program,
                                                const Variables& environment,
                                                std::chrono::milliseconds deadline,

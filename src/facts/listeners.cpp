@@ -21,7 +21,7 @@ constexpr auto kPatience = std::chrono::milliseconds(300);
 constexpr std::size_t kMaxTableBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxListeners = 4096;
 
-// "0B0012C6": words of 32 bits, each as this machine's number.
+// Parses "0B0012C6": 32-bit words in the byte order of this machine.
 std::string address_of(std::string_view hex) {
   std::array<std::uint32_t, 4> words_of{};
   if (hex.size() != 8 && hex.size() != 32) return {};
@@ -48,7 +48,7 @@ std::optional<ListeningSocket> parse_line(std::string_view line) {
                          .inode = *inode};
 }
 
-// "socket:[12345]"; 0: no socket.
+// The inode in "socket:[12345]"; 0 if the descriptor is not a socket.
 unsigned long socket_inode(int folder, const char* name) {
   char target[64];
   const ssize_t length = ::readlinkat(folder, name, target, sizeof target);
@@ -60,12 +60,12 @@ unsigned long socket_inode(int folder, const char* name) {
       .value_or(0);
 }
 
-using Owners = std::map<unsigned long, int>;  // inode -> pid; 0: not found yet
+using Owners = std::map<unsigned long, int>;  // inode -> PID; 0: not found yet
 
-// How many owners were found among the files of one process.
+// Searches the open files of one process. Returns how many owners it found.
 std::size_t look_at_process(const std::string& folder, int pid, Owners& owners) {
   DIR* const open = ::opendir(folder.c_str());
-  if (open == nullptr) return 0;  // not ours to see, or gone
+  if (open == nullptr) return 0;  // we may not see it, or it has ended
   std::size_t found = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody else reads this folder's stream
   while (const dirent* entry = ::readdir(open)) {
@@ -79,7 +79,7 @@ std::size_t look_at_process(const std::string& folder, int pid, Owners& owners) 
   return found;
 }
 
-// False: time ran out.
+// Returns false if there was not enough time.
 bool find_owners(const std::string& proc, Owners& owners) {
   if (owners.empty()) return true;
   const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -112,7 +112,7 @@ Result<Listeners> read_listeners(const Users& users, const std::string& proc) {
   if (!table)
     return unexpected(system_error("cannot read the table of open ports", proc + "/net/tcp"));
   std::vector<ListeningSocket> sockets = parse_listening(*table);
-  // Without IPv6 there is no such file.
+  // This file does not exist without IPv6.
   for (auto& socket :
        parse_listening(read_start(proc + "/net/tcp6", kMaxTableBytes).value_or(""))) {
     sockets.push_back(std::move(socket));

@@ -1,4 +1,4 @@
-// Listening TCP ports and who holds them.
+// Listening TCP ports and the processes that own them.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace muster::facts {
 
-// One line of /proc/net/tcp or tcp6.
+// A line of /proc/net/tcp or tcp6.
 struct ListeningSocket {
   std::string address;
   int port = 0;
@@ -18,16 +18,16 @@ struct ListeningSocket {
   unsigned long inode = 0;
 };
 
-// The listening ones, which the kernel lists first: reading ends at the first other one.
+// The listening sockets. The kernel lists them first, so parsing stops at the first other socket.
 [[nodiscard]] std::vector<ListeningSocket> parse_listening(std::string_view text);
 
 struct Listeners {
   std::vector<Listener> list;
-  std::string not_seen;  // why owners are missing; empty: all was looked at that we may see
+  std::string not_seen;  // why owners are missing; empty: all visible files were examined
 };
 
-// Cost: the open files of all processes that we may look at, once, and only when there are
-// listeners; given up after 300 ms.
+// Cost: examines the open files of all visible processes once, if there are listeners. Stops after
+// 300 ms.
 [[nodiscard]] Result<Listeners> read_listeners(const Users& users,
                                                const std::string& proc = "/proc");
 

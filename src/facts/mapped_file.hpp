@@ -1,5 +1,5 @@
-// A file's bytes, mapped and not read as a whole: of a library of 15 MB only the strings are
-// looked at.
+// Maps a file into memory instead of reading it, because only the strings of a 15 MB library are
+// examined.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,9 @@
 
 namespace muster::facts {
 
-// Private to us and read-only. A file that is cut shorter meanwhile ends the process (SIGBUS), so
-// only for installed programs and libraries, which are replaced and not rewritten.
+// A private read-only mapping. If the file is truncated meanwhile, access ends the process
+// (SIGBUS). So use it only for installed programs and libraries, which are replaced and not
+// rewritten.
 class MappedFile {
  public:
   [[nodiscard]] static std::optional<MappedFile> open(const std::string& path);

@@ -29,7 +29,8 @@ std::string real_path(const std::string& path) {
   return ::realpath(path.c_str(), resolved) == nullptr ? path : resolved;
 }
 
-// What the launcher's own file and its neighbours say; the version only from hydra's.
+// Recognises an MPI by the launcher's file and the files next to it. Only hydra's file contains a
+// version.
 MpiIdentity family_of(const std::string& real) {
   const std::string folder = folder_of(real);
   const auto file = MappedFile::open(real);
@@ -41,9 +42,9 @@ MpiIdentity family_of(const std::string& real) {
     }
   } else if (MpiIdentity hydra = identify_mpi_file(folder + "/mpiexec.hydra");
              !hydra.kind.empty()) {
-    return hydra;  // a script around it, as Intel's is
+    return hydra;  // the launcher is a script around it, like Intel's
   }
-  // A small program that starts the real one beside it.
+  // The launcher may also be a small program that starts the real one next to it.
   if (!sys::is_program(folder + "/prterun")) return {};
   return {.kind = engines::kOpenMpi};
 }
@@ -52,8 +53,7 @@ std::vector<std::string> library_folders(const std::string& launcher, const std:
   std::vector<std::string> folders;
   utsname kernel{};
   (void)::uname(&kernel);
-  // /usr/bin/mpirun may be a link into another prefix, and what lies in /usr/lib then is not its
-  // own.
+  // /usr/bin/mpirun may be a link into another prefix. Then /usr/lib does not belong to it.
   const std::string own = folder_of(folder_of(launcher));
   const std::string led_to = folder_of(folder_of(real));
   const bool leads_away = real_path(own) != led_to;
@@ -67,10 +67,10 @@ std::vector<std::string> library_folders(const std::string& launcher, const std:
   return folders;
 }
 
-// The first libmpi of the family in these folders; of any family where it is not known.
+// The first libmpi of this family in the folders; if the family is unknown, of any family.
 std::string find_library(const std::vector<std::string>& folders, MpiIdentity& identity) {
-  // By their numbers first: "libmpi.so" may be a text for the linker, or another MPI's. 40 is Open
-  // MPI 2 to 5, 12 MPICH and Intel, 0 the standard's own interface.
+  // Versioned names come first, because "libmpi.so" may be a linker script or belong to another
+  // MPI. 40 is Open MPI 2 to 5, 12 is MPICH and Intel MPI, 0 is the standard ABI.
   constexpr std::array kNames = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so.20",
                                  "libmpi.so",    "libmpich.so",  "libmpi_abi.so.0"};
   for (const std::string& folder : folders) {
@@ -104,7 +104,8 @@ bool is_in(const std::string& folder, std::string_view library) {
   return ::access((folder + "/" + std::string(library)).c_str(), R_OK) == 0;
 }
 
-// As dlopen looks for a name that no RUNPATH helps to find. The cache holds the names as texts.
+// Searches as dlopen does for a name without a RUNPATH. The loader's cache contains names as plain
+// text.
 bool loader_finds(const std::string& library, const Variables& environment) {
   for (const std::string& folder :
        sys::path_folders(value_of_variable_in(environment, "LD_LIBRARY_PATH"))) {
@@ -117,7 +118,7 @@ bool loader_finds(const std::string& library, const Variables& environment) {
   return cache && cache->bytes().find(library + '\0') != std::string_view::npos;
 }
 
-// Beside the launcher, or beside what it links to.
+// Searches next to the launcher, and next to the file to which it links.
 std::string find_daemon(const engines::Kind& kind, const std::string& launcher,
                         const std::string& real) {
   for (const std::string& folder : {folder_of(launcher), folder_of(real)}) {

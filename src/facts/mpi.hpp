@@ -1,4 +1,4 @@
-// MPI installations, each known by its launcher.
+// MPI installations, each identified by its launcher.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@ namespace muster::facts {
 
 using Variables = std::map<std::string, std::string>;  // an environment
 
-// Path, hash and size of a file; the hash is empty where it cannot be read.
+// The path, hash and size of a file. The hash is empty if the file cannot be read.
 [[nodiscard]] FileIdentity identity_of(const std::string& path);
 
-// The MPI that a launcher belongs to. Looks at files only; where they tell nothing, starts
-// `LAUNCHER --version` in the given environment.
-// Cost: the hash of a libmpi (2 to 15 MB) and the strings in it.
+// The MPI to which a launcher belongs. Examines only files if these suffice, and otherwise starts
+// `LAUNCHER --version` in the given environment. Cost: hashing and searching a libmpi of 2 to 15
+// MB.
 [[nodiscard]] Mpi read_mpi(const std::string& launcher, const Variables& environment,
                            std::chrono::milliseconds deadline);
 

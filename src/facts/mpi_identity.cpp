@@ -20,7 +20,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// "5.0.11", "4.1.0rc2", "2021.18"; not an address, not "v4.1.4", which names a state of the source.
+// Accepts "5.0.11", "4.1.0rc2" and "2021.18". Rejects addresses, and "v4.1.4", which names a
+// revision of the source.
 bool is_version(std::string_view text) {
   if (text.size() < 3 || text.size() > 16 || !is_digit(text[0])) return false;
   const auto dots = std::count(text.begin(), text.end(), '.');
@@ -35,8 +36,8 @@ int major_of(std::string_view version) {
   return number<int>(version.substr(0, version.find('.'))).value_or(0);
 }
 
-// The first string that is a version and nothing else, its first number within the bounds. Other
-// libraries' versions (hwloc 2.x, zlib 1.x) may be linked in: hence the bounds.
+// The first constant that is only a version and whose first number is within the bounds. Versions
+// of other libraries (hwloc 2.x, zlib 1.x) may be linked in, so the bounds exclude them.
 std::string lone_version(std::string_view constants, int lowest, int highest) {
   while (!constants.empty()) {
     const std::size_t end = std::min(constants.find('\0'), constants.size());
@@ -50,7 +51,7 @@ std::string lone_version(std::string_view constants, int lowest, int highest) {
   return {};
 }
 
-// The version that stands after `words` in the text.
+// The version that follows `words_before` in the text.
 std::string version_after(std::string_view text, std::string_view words_before) {
   const std::size_t at = text.find(words_before);
   if (at == std::string_view::npos) return {};
@@ -61,7 +62,7 @@ std::string version_after(std::string_view text, std::string_view words_before) 
 }
 
 std::string openmpi_version(std::string_view constants) {
-  // The help text of a parameter; the name of the product in it is "5.0.11" in every build seen.
+  // In the help text of this parameter, the product's name is "5.0.11" in every known build.
   std::string version = version_after(constants, "setting this string to a valid filename tells ");
   return version.empty() ? lone_version(constants, 1, 19) : version;
 }
@@ -69,7 +70,7 @@ std::string openmpi_version(std::string_view constants) {
 }  // namespace
 
 MpiIdentity identify_mpi(std::string_view constants) {
-  // Intel's is made from MPICH and says so too, hence first.
+  // Intel MPI is derived from MPICH and contains its strings too, so test for Intel first.
   if (contains(constants, "Intel(R) MPI Library")) {
     return {.kind = engines::kIntel, .version = lone_version(constants, 2017, 2099)};
   }

@@ -1,4 +1,4 @@
-// Which MPI a library or a launcher is, from the strings inside it: nothing is started.
+// Recognises an MPI by the strings in a library or launcher. Starts no process.
 #pragma once
 
 #include <string>
@@ -7,19 +7,20 @@
 namespace muster::facts {
 
 struct MpiIdentity {
-  std::string kind = {};     // as Mpi::kind; empty: not recognised
+  std::string kind = {};     // like Mpi::kind; empty: not recognised
   std::string version = {};  // empty: not found
 
   friend bool operator==(const MpiIdentity&, const MpiIdentity&) = default;
 };
 
-// `constants` is what elf_constants gives. A libmpi, or the mpiexec.hydra of Intel or MPICH.
+// Takes the constants (see elf_constants) of a libmpi, or of the mpiexec.hydra of Intel MPI or
+// MPICH.
 [[nodiscard]] MpiIdentity identify_mpi(std::string_view constants);
 
-// The same of a file; not recognised where it cannot be read or is no ELF.
+// Like identify_mpi, for a file. Not recognised if the file cannot be read or is not an ELF file.
 [[nodiscard]] MpiIdentity identify_mpi_file(const std::string& path);
 
-// What `mpirun --version` printed.
+// Takes the output of `mpirun --version`.
 [[nodiscard]] MpiIdentity identify_mpi_answer(std::string_view text);
 
 }  // namespace muster::facts

@@ -15,7 +15,7 @@ namespace muster::facts {
 namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
-constexpr int kMostErrno = 4096;  // as in the kernel
+constexpr int kMostErrno = 4096;  // same value as in the kernel
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + 3) & ~std::size_t{3};
@@ -28,7 +28,8 @@ Result<sys::Fd> send_question(std::uint16_t type, std::uint8_t family) {
   (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   struct {
     nlmsghdr header;
-    rtgenmsg body;  // for every type of question; a longer one makes the kernel log a complaint
+    // Suits every type of query. With a longer one, the kernel would log a complaint.
+    rtgenmsg body;
     char padding[3];
   } question{};
   question.header.nlmsg_len = sizeof question;
@@ -74,7 +75,7 @@ Result<bool> take_messages(std::string_view bytes, std::size_t fixed_bytes, Answ
     if (header.nlmsg_type == NLMSG_DONE) return true;
     std::string_view body = bytes.substr(sizeof header, header.nlmsg_len - sizeof header);
     if (header.nlmsg_type == NLMSG_ERROR) {
-      // An int would overflow where it has no opposite.
+      // Negating the smallest int would overflow.
       const auto code = -static_cast<std::int64_t>(value_of<int>(body));
       errno = code > 0 && code < kMostErrno ? static_cast<int>(code) : EIO;
       return unexpected(system_error("the kernel does not report its network"));
@@ -94,7 +95,7 @@ Result<Answers> ask_kernel(std::uint16_t type, std::uint8_t family, std::size_t 
   Answers answers;
   std::size_t total = 0;
   while (true) {
-    // On the heap and never moved: the messages look into it.
+    // On the heap, so that it does not move: the messages point into it.
     std::string buffer(65536, '\0');
     const ssize_t got = ::recv(fd.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && errno == EINTR) continue;

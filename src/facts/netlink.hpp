@@ -1,4 +1,4 @@
-// Questions to the kernel's routing socket.
+// Queries to the kernel's routing socket (netlink).
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,21 @@ namespace muster::facts {
 
 using Attributes = std::map<std::uint16_t, std::string_view>;
 
-// One answer: the fixed part and the attributes behind it, by their type. Views into Answers.
+// One message of an answer: its fixed part, and the attributes after it by type. Points into
+// Answers.
 struct Message {
   std::uint16_t type = 0;
   std::string_view fixed;
   Attributes attributes;
 };
 
-// Attributes as the kernel packs them; what is cut off or too short ends the list.
+// Parses attributes in the kernel's format. A truncated one ends the list.
 [[nodiscard]] Attributes parse_attributes(std::string_view bytes);
 
-// The bytes of one attribute; none: it is not there.
+// The bytes of one attribute; empty if it is missing.
 [[nodiscard]] std::string_view bytes_of(const Attributes& attributes, std::uint16_t type);
 
-// The bytes as a number or a struct, zeros for what is missing.
+// Reads the bytes as a number or struct. Missing bytes become zeros.
 template <class T>
 [[nodiscard]] T value_of(std::string_view bytes) {
   T value{};
@@ -36,22 +37,22 @@ template <class T>
   return value;
 }
 
-// An address as people write it; empty: the bytes are none of that family.
+// The text of an address; empty if the bytes are not an address of this family.
 [[nodiscard]] std::string ip_text(int family, std::string_view bytes);
 
 struct Answers {
-  std::vector<std::string> buffers;  // what the messages look into
+  std::vector<std::string> buffers;  // the messages point into these
   std::vector<Message> messages;
 };
 
-// Adds the messages in `bytes`, which must outlive `answers`; `fixed_bytes` is the size of the
-// struct in front of the attributes. True: the last message was among them. What is cut off is left
-// out.
+// Adds the messages in `bytes` to `answers`, which must not outlive `bytes`. `fixed_bytes` is the
+// size of the struct before the attributes. Returns true if the last message was among them. Leaves
+// out truncated messages.
 [[nodiscard]] Result<bool> take_messages(std::string_view bytes, std::size_t fixed_bytes,
                                          Answers& answers);
 
-// Everything of one kind: `type` is RTM_GETLINK, RTM_GETADDR or RTM_GETROUTE. Waits 2 s at most
-// for each piece.
+// Returns all objects of one kind: `type` is RTM_GETLINK, RTM_GETADDR or RTM_GETROUTE. Waits at
+// most 2 s for each part of the answer.
 [[nodiscard]] Result<Answers> ask_kernel(std::uint16_t type, std::uint8_t family,
                                          std::size_t fixed_bytes);
 

@@ -23,12 +23,12 @@ bool is_display(const PciDevice& device) {
   return device.device_class.starts_with("0x03");
 }
 
-// NVSwitches show themselves as bridges of a kind that is not defined.
+// NVSwitches appear as bridges of an unspecified kind.
 bool is_nvswitch(const PciDevice& device) {
   return device.device_class.starts_with("0x0680");
 }
 
-// A field of /proc/driver/nvidia/gpus/ADDRESS/information.
+// The value of a field in /proc/driver/nvidia/gpus/ADDRESS/information.
 std::string information(std::string_view text, std::string_view name) {
   for (const std::string_view line : split(text, '\n')) {
     if (line.starts_with(name)) return printable(trimmed(line.substr(name.size())));
@@ -38,7 +38,7 @@ std::string information(std::string_view text, std::string_view name) {
 
 struct DriversGpu {
   Gpu gpu;
-  std::string minor;  // of /dev/nvidiaN
+  std::string minor;  // the N of /dev/nvidiaN
 };
 
 std::vector<DriversGpu> gpus_of_driver(const GpuSources& sources) {
@@ -57,13 +57,14 @@ std::vector<DriversGpu> gpus_of_driver(const GpuSources& sources) {
                             .uuid = std::move(uuid)},
                     .minor = information(text, "Device Minor:")});
   }
-  // The names are hexadecimal, and so not in the order of names_in.
+  // The names are hexadecimal, so names_in does not sort them correctly.
   std::sort(gpus.begin(), gpus.end(),
             [](const DriversGpu& one, const DriversGpu& two) { return one.gpu.pci < two.gpu.pci; });
   return gpus;
 }
 
-// The device files decide which GPUs a container or a Slurm step may use; the driver lists all.
+// The device files of the GPUs. They decide which GPUs a container or a Slurm step may use, while
+// the driver lists all GPUs.
 class DeviceFiles {
  public:
   DeviceFiles(const GpuSources& sources, const std::vector<DriversGpu>& gpus)
@@ -73,8 +74,9 @@ class DeviceFiles {
 
   [[nodiscard]] bool any() const { return any_; }
 
-  // Another job's, or not given to this container. To open the file of a sick GPU can take forever;
-  // `may_open` is for those that nvidia-smi has just passed over.
+  // Whether the GPU belongs to another job, or was not given to this container. Opening the file of
+  // a faulty GPU can block forever, so `may_open` must only be set for GPUs that nvidia-smi has
+  // just skipped without blocking.
   [[nodiscard]] bool withhold(const std::string& minor, bool may_open) const {
     if (!any_ || minor.empty()) return false;
     if (!exists(minor)) return true;
@@ -101,7 +103,7 @@ const Gpu* answer_about(const NvidiaSmi& smi, const std::string& pci) {
   return found == smi.gpus.end() ? nullptr : &*found;
 }
 
-// What nvidia-smi says, with what only /sys knows.
+// Combines the values of nvidia-smi with those that only /sys has.
 Gpu combined(const GpuSources& sources, const Gpu& driver, const Gpu* smi) {
   Gpu gpu = smi == nullptr ? driver : *smi;
   if (gpu.model.empty()) gpu.model = driver.model;
@@ -111,7 +113,7 @@ Gpu combined(const GpuSources& sources, const Gpu& driver, const Gpu* smi) {
   gpu.numa_node = place.numa_node;
   gpu.cpus = place.cpus;
   if (gpu.pcie_width == 0) gpu.pcie_width = place.pcie_width;
-  // nvidia-smi may tell what the GPU could do in another slot.
+  // nvidia-smi may report what the GPU could do in another slot.
   if (gpu.pcie_width_max == 0 ||
       (place.pcie_width_max > 0 && place.pcie_width_max < gpu.pcie_width_max))
     gpu.pcie_width_max = place.pcie_width_max;
@@ -127,9 +129,9 @@ std::string problem_of(const Gpu& gpu, const NvidiaSmi& smi) {
   return complete ? "it is on the PCI bus, but nvidia-smi does not list it" : "";
 }
 
-// GPUs on the bus that the driver has not taken. One that another driver has (a virtual machine's,
-// nouveau) is not meant for CUDA, and in a container the driver's folder leaves out the GPUs of
-// others.
+// Adds GPUs on the PCI bus that the NVIDIA driver does not use. Leaves out those with another
+// driver (for a virtual machine, or nouveau), which are not meant for CUDA. In a container, the
+// driver's folder lacks the GPUs of other containers.
 void add_untaken(const GpuSources& sources, const std::vector<PciDevice>& devices,
                  const std::set<std::string>& taken, bool may_be_withheld, GpuReport& report) {
   for (const PciDevice& device : devices) {
@@ -146,14 +148,14 @@ void add_untaken(const GpuSources& sources, const std::vector<PciDevice>& device
   }
 }
 
-// Nothing: it cannot be seen.
+// Whether the fabric manager of NVSwitches runs; nothing if that cannot be seen.
 std::optional<bool> fabric_manager_runs(const GpuSources& sources) {
   for (const std::string& name : names_in(sources.proc)) {
     if (!number<int>(name)) continue;
-    // The kernel cuts the name off after 15 letters.
+    // The kernel shortens names to 15 characters.
     if (first_line(sources.proc + "/" + name + "/comm").starts_with("nv-fabricmanage")) return true;
   }
-  // Mounted with hidepid, /proc shows a user no processes of root.
+  // If /proc is mounted with hidepid, users do not see root's processes.
   const bool sees_all = !first_line(sources.proc + "/1/comm").empty();
   return sources.in_container || !sees_all ? std::nullopt : std::optional(false);
 }
@@ -204,14 +206,14 @@ void read_nvidia_gpus(const GpuSources& sources, GpuReport& report) {
     taken.insert(one.gpu.pci);
     const Gpu* const answer = answer_about(smi, one.gpu.pci);
     if (answer == nullptr && files.withhold(one.minor, smi.answered)) continue;
-    // A container without GPUs sees the driver's files all the same.
+    // A container without GPUs still sees the driver's files.
     if (!smi.answered && !files.any() && sources.in_container) continue;
     Gpu gpu = combined(sources, one.gpu, answer);
     if (answer == nullptr) gpu.problem = problem_of(gpu, smi);
     gpu.index = gpu.problem.empty() ? index++ : -1;
     report.gpus.push_back(std::move(gpu));
   }
-  for (const Gpu& gpu : smi.gpus) {  // where /proc/driver is hidden
+  for (const Gpu& gpu : smi.gpus) {  // for systems that hide /proc/driver
     if (!taken.insert(gpu.pci).second) continue;
     report.gpus.push_back(combined(sources, gpu, &gpu));
     report.gpus.back().index = index++;

@@ -23,7 +23,7 @@ ToolArguments gpu_question(const SmiFields& fields) {
   return {fmt::format("--query-gpu={}", fmt::join(fields, ",")), kCsv};
 }
 
-// What is left of the deadline, but time enough for a healthy tool.
+// The rest of the deadline, but at least enough time for a tool that works.
 milliseconds time_left(SmiClock::time_point end) {
   return std::max(std::chrono::duration_cast<milliseconds>(end - SmiClock::now()), kLeastTime);
 }
@@ -64,7 +64,7 @@ void take_processes(const Result<sys::Ended>& answer, NvidiaSmi& smi) {
   }
 }
 
-// What is asked only of drivers and GPUs for which it makes sense.
+// Asks what only some drivers and GPUs support.
 void ask_the_rest(const std::string& tool, const SmiFields& fields, SmiClock::time_point end,
                   NvidiaSmi& smi) {
   std::vector<ToolArguments> questions;
@@ -105,7 +105,7 @@ NvidiaSmi ask_nvidia_smi(const std::string& tool, milliseconds deadline) {
   const auto about_gpus = ask_known_fields(tool, std::move(answers[0]), end, fields);
   take_rows(fields, about_gpus, smi);
   std::string failure = tool_failure(kTool, about_gpus, deadline);
-  // A step of Slurm that was given none.
+  // A Slurm step without GPUs, which is not a failure.
   if (failure.find("No devices were found") != std::string::npos) failure.clear();
   smi.answered = failure.empty() || !smi.gpus.empty();
   if (!failure.empty() && smi.lost.empty()) {

@@ -1,5 +1,4 @@
-// What nvidia-smi tells about the GPUs of a host. The parsers are pure; their input may be
-// anything.
+// Reads what nvidia-smi prints about the GPUs of a host. The parsers are pure and accept any input.
 #pragma once
 
 #include <chrono>
@@ -15,13 +14,14 @@ namespace muster::facts {
 
 using SmiFields = std::vector<std::string>;
 
-// The fields to ask for; an older driver knows fewer.
+// The fields to ask for. Older drivers know fewer.
 [[nodiscard]] SmiFields wanted_fields();
 
-// The field that nvidia-smi does not know: 'Field "x" is not a valid field to query.' Empty: none.
+// The field that nvidia-smi rejected with 'Field "x" is not a valid field to query.'; empty if
+// none.
 [[nodiscard]] std::string refused_field(std::string_view said);
 
-// Without the refused field, or with its older name in its place.
+// Removes the rejected field, or replaces it by its older name.
 [[nodiscard]] SmiFields without_field(SmiFields fields, const std::string& refused);
 
 struct SmiRow {
@@ -29,11 +29,11 @@ struct SmiRow {
   std::string driver;
 };
 
-// Lines of --query-gpu with --format=csv,noheader,nounits. A line with another number of values, or
-// without a PCI address, is something else that nvidia-smi said.
+// Parses the output of --query-gpu with --format=csv,noheader,nounits. Ignores lines with a wrong
+// number of values or without a PCI address, which are other messages.
 [[nodiscard]] std::vector<SmiRow> parse_smi_rows(const SmiFields& fields, std::string_view out);
 
-// GPUs that nvidia-smi names as unreachable, by PCI address, with what it says about them.
+// The GPUs that nvidia-smi reports as unreachable: its message by PCI address.
 [[nodiscard]] std::map<std::string, std::string> parse_lost_gpus(std::string_view said);
 
 struct SmiProcess {
@@ -42,22 +42,22 @@ struct SmiProcess {
 };
 [[nodiscard]] std::vector<SmiProcess> parse_smi_processes(std::string_view out);
 
-// Lines of --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure.
+// Takes the output of --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure.
 void take_remapped_rows(std::string_view out, std::span<Gpu> gpus);
-// `nvidia-smi nvlink -s`: links of each GPU, up and down.
+// Takes the output of `nvidia-smi nvlink -s`: which links of each GPU are up or down.
 void take_nvlinks(std::string_view out, std::span<Gpu> gpus);
-// `nvidia-smi -L`: the MIG devices of each GPU.
+// Takes the output of `nvidia-smi -L`: the MIG devices of each GPU.
 void take_mig_devices(std::string_view out, std::span<Gpu> gpus);
 
 struct NvidiaSmi {
   bool answered = false;
-  std::vector<Gpu> gpus = {};  // in nvidia-smi's order, with what only nvidia-smi knows
+  std::vector<Gpu> gpus = {};  // in nvidia-smi's order, only with values that nvidia-smi reports
   std::string driver = {};
-  std::map<std::string, std::string> lost = {};  // as parse_lost_gpus
+  std::map<std::string, std::string> lost = {};  // see parse_lost_gpus
   std::vector<NotSeen> not_seen = {};
 };
 
-// Takes at most the deadline and a second or two.
+// Takes at most one or two seconds longer than the deadline.
 [[nodiscard]] NvidiaSmi ask_nvidia_smi(const std::string& tool, std::chrono::milliseconds deadline);
 
 }  // namespace muster::facts

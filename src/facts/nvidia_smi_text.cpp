@@ -1,4 +1,4 @@
-// Parsers of what nvidia-smi prints.
+// Parsers for the output of nvidia-smi.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ constexpr std::size_t kMostGpus = 256;
 constexpr std::size_t kMostProcesses = 1024;
 constexpr std::string_view kRemaps = "remapped_rows.";
 
-// "[N/A]", "[Not Supported]", "[Unknown Error]", "N/A": there is no value.
+// False for "[N/A]", "[Not Supported]", "[Unknown Error]" and "N/A".
 bool is_value(std::string_view text) {
   return !text.empty() && text.front() != '[' && text != "N/A";
 }
@@ -62,7 +62,7 @@ using Setter = void (*)(SmiRow& row, std::string_view value);
 struct SmiField {
   const char* name;
   Setter set;
-  const char* older = nullptr;  // its name before driver 535
+  const char* older = nullptr;  // the name before driver 535
 };
 
 constexpr SmiField kSmiFields[] = {
@@ -111,7 +111,7 @@ Gpu* gpu_at(std::span<Gpu> gpus, std::string_view pci) {
   return found == gpus.end() || pci.empty() ? nullptr : &*found;
 }
 
-// "UUID: X)" in a line.
+// The X in "(UUID: X)".
 std::string uuid_in(std::string_view line) {
   constexpr std::string_view kBefore = "(UUID: ";
   const std::size_t at = line.rfind(kBefore);
@@ -120,7 +120,7 @@ std::string uuid_in(std::string_view line) {
   return printable(line.substr(0, line.find(')')));
 }
 
-// "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)" begins the lines of a GPU.
+// Recognises "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)", which precedes the lines of a GPU.
 Gpu* gpu_of_heading(std::string_view line, std::span<Gpu> gpus, Gpu* current) {
   if (!line.starts_with("GPU ")) return current;
   const std::string uuid = uuid_in(line);
@@ -159,7 +159,7 @@ SmiFields without_field(SmiFields fields, const std::string& refused) {
   const SmiField* const field = field_named(refused);
   if (field != nullptr && field->older != nullptr && refused == field->name) {
     *found = field->older;
-  } else if (refused.starts_with(kRemaps)) {  // it knows all of them or none
+  } else if (refused.starts_with(kRemaps)) {  // a driver knows all of these or none
     std::erase_if(fields, [](const std::string& name) { return name.starts_with(kRemaps); });
   } else {
     fields.erase(found);

@@ -12,21 +12,21 @@ namespace {
 
 constexpr std::size_t kMostPlugins = 128;
 
-// Plugins beside a library, once its links are resolved.
+// Plugins near a library. Links in the library's path are resolved first.
 struct PluginFolder {
-  std::string_view library;  // its name begins so
-  std::string_view folder;   // below the library's own
-  std::string_view plugin;   // its name begins so
+  std::string_view library;  // beginning of the library's name
+  std::string_view folder;   // relative to the library's folder
+  std::string_view plugin;   // beginning of the plugins' names
 };
 
 constexpr std::array kPluginFolders = {
     PluginFolder{"libmpi.so", "/openmpi", "mca_btl_"},
     PluginFolder{"libmpi.so", "/openmpi", "mca_mtl_"},
     PluginFolder{"libmpi.so", "/openmpi", "mca_pml_"},
-    PluginFolder{"libmpi.so", "/openmpi3", "mca_btl_"},  // Debian's
+    PluginFolder{"libmpi.so", "/openmpi3", "mca_btl_"},  // on Debian
     PluginFolder{"libmpi.so", "/openmpi3", "mca_mtl_"},
     PluginFolder{"libmpi.so", "/openmpi3", "mca_pml_"},
-    PluginFolder{"libmpi.so", "", "libfabric.so."},  // Intel MPI opens it by name
+    PluginFolder{"libmpi.so", "", "libfabric.so."},  // opened by Intel MPI by its name
     PluginFolder{"libucs.so", "/ucx", "libuc"},
     PluginFolder{"libfabric.so", "/libfabric", "lib"},
     PluginFolder{"libfabric.so", "/prov", "lib"},
@@ -50,7 +50,7 @@ class Plugins {
   [[nodiscard]] std::vector<std::string> take() { return std::move(paths_); }
 
  private:
-  // A plugin and the links to it are one.
+  // Adds a plugin only once, even if several links lead to it.
   void add_file(const std::string& path) {
     std::error_code failed;
     const std::string real = std::filesystem::canonical(path, failed);

@@ -1,5 +1,5 @@
-// Libraries that programs open by name while they run, so that no loader lists them: PyTorch, and
-// the plugins of MPI, UCX, libfabric, NCCL and cuDNN.
+// Libraries that programs open by name while they run, so that no loader lists them: those of
+// PyTorch, and plugins of MPI, UCX, libfabric, NCCL and cuDNN.
 #pragma once
 
 #include <span>
@@ -11,10 +11,11 @@
 
 namespace muster::facts {
 
-// What `import torch` opens of the torch in this folder. Its other libraries follow from these.
+// What `import torch` opens if torch is in this folder. Its other libraries are dependencies of
+// these.
 [[nodiscard]] std::vector<std::string> opened_by_torch(const std::string& torch_folder);
 
-// The plugins that the loaded libraries look for, as paths. Cost: lists a few folders.
+// Paths of the plugins that the loaded libraries look for. Cost: lists a few folders.
 [[nodiscard]] std::vector<std::string> plugins_of(std::span<const LoadedLibrary> loaded,
                                                   const Variables& environment);
 

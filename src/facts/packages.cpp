@@ -23,7 +23,7 @@ struct Package {
   std::string version;
 };
 
-// Case and separators do not count: "Typing_Extensions" is "typing-extensions".
+// Ignores case and kinds of separators: "Typing_Extensions" becomes "typing-extensions".
 std::string normalised(std::string_view name) {
   std::string result;
   for (const char c : name) {
@@ -35,7 +35,7 @@ std::string normalised(std::string_view name) {
   return result;
 }
 
-// "numpy-2.1.0" or, of an egg, "six-1.16.0-py3.11". A version holds no hyphen.
+// Splits "numpy-2.1.0" or, for an egg, "six-1.16.0-py3.11". Versions contain no hyphen.
 Package name_and_version(std::string_view stem) {
   const std::size_t end = stem.find('-');
   if (end == std::string_view::npos) return {.name = normalised(stem)};
@@ -53,7 +53,8 @@ std::string version_in_metadata(const std::string& path) {
   return {};
 }
 
-// Where the code of an editable installation is: pip writes it down (PEP 610). Empty: a usual one.
+// The source folder of an editable installation, which pip records (PEP 610). Empty for other
+// installations.
 std::string editable_folder(const std::string& dist_info) {
   const auto text = read_start(dist_info + "/direct_url.json");
   if (!text || text->find("editable") == std::string::npos) return {};
@@ -77,7 +78,7 @@ Package with_folder(Package package, const std::string& folder) {
   return package;
 }
 
-// Of an entry in a folder of sys.path; nothing: it is no package's.
+// The package to which an entry in a folder of sys.path belongs; nothing if it belongs to none.
 std::optional<Package> package_of(const std::string& folder, std::string_view entry) {
   const std::string path = fmt::format("{}/{}", folder, entry);
   if (entry.ends_with(kDistInfo)) {
@@ -89,7 +90,8 @@ std::optional<Package> package_of(const std::string& folder, std::string_view en
   if (!entry.ends_with(kEggInfo)) return std::nullopt;
   entry.remove_suffix(kEggInfo.size());
   Package package = name_and_version(entry);
-  // `setup.py develop` leaves one without a version beside the code, whose folder a .pth file adds.
+  // `setup.py develop` leaves an entry without a version in the source folder, which a .pth file
+  // adds to sys.path.
   if (!package.version.empty()) return package;
   package.version = version_in_metadata(path + "/PKG-INFO");
   const bool is_installed =
@@ -97,7 +99,7 @@ std::optional<Package> package_of(const std::string& folder, std::string_view en
   return is_installed ? package : with_folder(std::move(package), printable(folder));
 }
 
-// pip renames a package that it replaces: "~umpy" is what an interrupted pip left of numpy.
+// pip renames a package while it replaces it: "~umpy" is left of numpy if pip was interrupted.
 bool is_package_name(std::string_view name) {
   if (name.empty() || name.size() > kLongestName) return false;
   const char first = name.front();

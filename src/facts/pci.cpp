@@ -19,7 +19,7 @@ std::string last_part_of_link(const std::string& path) {
   return std::filesystem::read_symlink(path, failed).filename();
 }
 
-// "32.0 GT/s PCIe" is generation 5.
+// Turns "32.0 GT/s PCIe" into generation 5.
 int pcie_generation(std::string_view speed) {
   constexpr std::pair<std::string_view, int> kSpeeds[] = {{"2.5", 1}, {"5", 2},  {"8", 3},
                                                           {"16", 4},  {"32", 5}, {"64", 6}};
@@ -31,13 +31,13 @@ int pcie_generation(std::string_view speed) {
   return 0;
 }
 
-// 0: not told. Virtual machines show widths that do not exist.
+// 0 if unknown. Virtual machines report impossible widths.
 int lanes(const std::string& file) {
   const int width = number<int>(first_line(file)).value_or(0);
   return width >= 1 && width <= 32 ? width : 0;
 }
 
-// A card may be able to do more than the slot that it is in.
+// The most lanes that card and slot support together.
 int most_lanes(const std::string& folder) {
   std::error_code failed;
   const std::filesystem::path real = std::filesystem::canonical(folder, failed);
@@ -49,7 +49,7 @@ int most_lanes(const std::string& folder) {
 }  // namespace
 
 std::string pci_address(std::string_view text) {
-  constexpr std::size_t kTail = 8;  // ":18:00.0"
+  constexpr std::size_t kTail = 8;  // length of ":18:00.0"
   for (std::size_t colon = text.find(':'); colon != std::string_view::npos;
        colon = text.find(':', colon + 1)) {
     const std::string_view tail = text.substr(colon, kTail);

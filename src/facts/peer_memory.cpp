@@ -24,7 +24,7 @@ bool has_line(const std::string& text, std::string_view wanted) {
   return false;
 }
 
-// What RCCL asks too before it takes dmabuf.
+// Whether the kernel supports dmabuf. RCCL makes the same test before it uses dmabuf.
 std::optional<bool> kernel_can(const std::string& kernel, const std::string& root) {
   constexpr std::size_t kLongest = std::size_t{1} << 20;
   const auto options = read_start(root + "/boot/config-" + kernel, kLongest);
@@ -33,7 +33,8 @@ std::optional<bool> kernel_can(const std::string& kernel, const std::string& roo
          has_line(*options, "CONFIG_DMA_SHARED_BUFFER=y");
 }
 
-// Of NVIDIA's drivers only the open one exports dmabufs; amdgpu always does.
+// Whether the driver supports dmabuf. Of NVIDIA's drivers only the open one does; amdgpu always
+// does.
 std::optional<bool> driver_can(const std::string& root) {
   std::error_code failed;
   const std::string nvidia = first_line(root + "/proc/driver/nvidia/version");

@@ -1,4 +1,4 @@
-// Whether an RDMA card can reach a GPU's memory, as far as files tell.
+// Finds out from files whether an RDMA card can access a GPU's memory.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace muster::facts {
 
-// `kernel` is its release, which names the file of its options in /boot. `root` is for tests.
+// `kernel` is the kernel's release, by which its options in /boot are found. `root` is for tests.
 [[nodiscard]] PeerMemory read_peer_memory(const std::string& kernel, const std::string& root = "");
 
 }  // namespace muster::facts

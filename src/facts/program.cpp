@@ -18,7 +18,7 @@
 namespace muster::facts {
 namespace {
 
-constexpr const char* kDefaultPath = "/bin:/usr/bin";  // execvp's, where there is no PATH
+constexpr const char* kDefaultPath = "/bin:/usr/bin";  // what execvp uses without PATH
 
 bool is_file(const std::string& path) {
   struct stat status{};
@@ -30,7 +30,7 @@ bool is_noexec(const std::filesystem::path& path) {
   return ::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0;
 }
 
-// The topmost directory above the file that is still mounted so.
+// The topmost directory above the file that is still mounted with noexec.
 std::string noexec_mount(const std::string& path) {
   char real[PATH_MAX];
   if (!is_noexec(path) || ::realpath(path.c_str(), real) == nullptr) return {};
@@ -48,7 +48,7 @@ void add_libraries(const Libraries& libraries, Program& program) {
   program.libmpi_version = identity.version;
 }
 
-// "python3.11", but not "python_train.sh". Strict, because the caller starts it.
+// Accepts "python3.11", but not "python_train.sh". Strict, because the caller starts the program.
 bool is_python(std::string_view path) {
   constexpr std::string_view kName = "python";
   const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -101,7 +101,7 @@ FoundProgram read_program(const std::string& name, const std::string& folder,
     program.missing_interpreter = missing_interpreter(file->bytes(), folder, path);
     interpreter = script_interpreter(file->bytes(), folder, path);
   }
-  // The loader could not map it either, and would fail with words of its own.
+  // The loader would fail too, with a less helpful message.
   if (!program.missing_interpreter.empty() || !program.noexec_mount.empty()) return found;
   const auto libraries = read_libraries(program.path, environment, deadline);
   if (libraries) {

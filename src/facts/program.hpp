@@ -1,4 +1,4 @@
-// The program that is to run, as this host would start it.
+// The program to run, as this host would start it.
 #pragma once
 
 #include <chrono>
@@ -10,18 +10,19 @@
 
 namespace muster::facts {
 
-// Where a program lies: a path with '/' from `folder`, executable or not; a name in `path` (as of
-// PATH) only, as exec does. Empty: nowhere.
+// Finds a program as exec does. A name with '/' is a path relative to `folder`, and the file need
+// not be executable. Any other name is only searched in `path`, which has the form of PATH. Empty
+// if not found.
 [[nodiscard]] std::string find_program_file(const std::string& name, const std::string& folder,
                                             const std::string& path);
 
-// The program, and what is known of its Python if it is one or a script of one.
+// The program, and its Python interpreter if it is one or is a Python script.
 struct FoundProgram {
   Program program;
   std::optional<Python> python = std::nullopt;
 };
 
-// `not_seen` gets an entry if its libraries could not be listed or its Python did not answer.
+// Adds an entry to `not_seen` if the libraries could not be listed or Python did not answer.
 [[nodiscard]] FoundProgram read_program(const std::string& name, const std::string& folder,
                                         const Variables& environment,
                                         std::chrono::milliseconds deadline,

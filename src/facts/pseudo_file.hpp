@@ -1,5 +1,5 @@
-// Small files of /proc, /sys and /etc. What cannot be read is empty: a probe that needs to tell the
-// two apart looks for itself.
+// Small files of /proc, /sys and /etc. Most functions return an empty value for a file that cannot
+// be read. A probe that must distinguish this from an empty file has to check the file itself.
 #pragma once
 
 #include <charconv>
@@ -11,26 +11,27 @@
 
 namespace muster::facts {
 
-// Its first `max_bytes` at most: the kernel makes up such files as they are read, so that the rest
-// costs nothing. Nothing: it cannot be read, as with the unused entries of some tables in /sys.
+// Reads at most the first `max_bytes`. The kernel generates such files while they are read, so the
+// rest costs nothing. Nothing if the file cannot be read, as with unused entries of some tables in
+// /sys.
 [[nodiscard]] std::optional<std::string> read_start(const std::string& path,
                                                     std::size_t max_bytes = std::size_t{64} << 10);
 
-// Its first line without white space around it.
+// The first line of the file, without white space around it.
 [[nodiscard]] std::string first_line(const std::string& path);
 
-// The names in a folder, sorted, numbers in them by value; without "." and "..".
+// The names in a folder without "." and "..", sorted so that numbers in them are compared by value.
 [[nodiscard]] std::vector<std::string> names_in(const std::string& folder);
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
-// Splits at each `separator`; an empty text has no parts.
+// Splits at each `separator`. An empty text has no parts.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
-// Splits at white space; no part is empty.
+// Splits at white space. No part is empty.
 [[nodiscard]] std::vector<std::string_view> words(std::string_view text);
 
-// The whole text as a number.
+// Parses the whole text as a number.
 template <class T>
 [[nodiscard]] std::optional<T> number(std::string_view text, int base = 10) {
   T value{};

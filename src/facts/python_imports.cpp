@@ -25,7 +25,7 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-// "a.b as c, d" after `import`.
+// Parses "a.b as c, d", which follows `import`.
 void add_modules(std::string_view list, std::vector<Import>& imports) {
   for (std::string_view item : split(list, ',')) {
     Import one{.module = module_parts(take_word(item))};
@@ -33,7 +33,7 @@ void add_modules(std::string_view list, std::vector<Import>& imports) {
   }
 }
 
-// "..a.b import (c as d, e)" after `from`.
+// Parses "..a.b import (c as d, e)", which follows `from`.
 void add_from(std::string_view rest, std::vector<Import>& imports) {
   std::string_view word = take_word(rest);
   const std::size_t dots = std::min(word.find_first_not_of('.'), word.size());
@@ -63,7 +63,7 @@ bool begins_import(std::string_view line) {
   return line.starts_with("import") || line.starts_with("from");
 }
 
-// "from a import (b,": the list may continue on the next line.
+// True for "from a import (b,", whose list may continue on the next line.
 bool opens_list(std::string_view line) {
   const std::size_t open = line.find('(');
   return open != std::string_view::npos && trimmed(line.substr(0, open)).ends_with("import");

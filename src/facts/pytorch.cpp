@@ -14,7 +14,7 @@
 namespace muster::facts {
 namespace {
 
-// Leaves out the folder that Python is started in, which is not the job's.
+// Removes the folder in which Python is started from sys.path, because it is not the job's folder.
 constexpr const char* kQuestion = R"(
 import os, sys
 sys.path = [folder for folder in sys.path if folder]
@@ -24,10 +24,10 @@ said = [sys.version.split()[0] + sys.abiflags, sys.executable or "", torch and t
 sys.stdout.flush()
 sys.stdout.buffer.write(b"\nmuster:" + b"\0".join(map(os.fsencode, said + sys.path)) + b"\n")
 )";
-constexpr std::size_t kMostFolders = 256;  // of sys.path
+constexpr std::size_t kMostFolders = 256;  // in sys.path
 
-// The job's environment is laid over ours, so what activation unset is emptied here: Python and the
-// dynamic loader ignore an empty variable.
+// The job's environment is added to our own. So variables that the activation unset are made empty
+// here, which Python and the dynamic loader ignore.
 std::vector<std::string> python_environment(const Variables& environment) {
   std::vector<std::string> entries;
   for (const auto& [name, value] : own_environment()) {
@@ -39,7 +39,7 @@ std::vector<std::string> python_environment(const Variables& environment) {
 
 }  // namespace
 
-// PREFIX/bin/torchrun belongs to PREFIX/lib/python3.N/site-packages; Debian's own to dist-packages.
+// PREFIX/bin/torchrun belongs to PREFIX/lib/python3.N/site-packages, or to dist-packages on Debian.
 std::string torch_folder_beside(const std::string& torchrun) {
   const std::string prefix = std::filesystem::path(torchrun).parent_path().parent_path();
   for (const std::string& name : names_in(prefix + "/lib")) {
@@ -59,7 +59,7 @@ Result<Python> ask_python(const std::string& python, const Variables& environmen
                              .deadline = deadline};
   MUSTER_TRY(const sys::Ended ended, sys::run(command));
   constexpr std::string_view kMark = "\nmuster:";
-  const std::size_t at = ended.out.rfind(kMark);  // after what the user's startup files print
+  const std::size_t at = ended.out.rfind(kMark);  // after the output of the user's startup files
   std::string_view answer(ended.out);
   answer.remove_prefix(at == std::string::npos ? answer.size() : at + kMark.size());
   const auto said = split(answer.substr(0, answer.find('\n')), '\0');

@@ -23,19 +23,19 @@ std::vector<Gid> read_gids(const std::string& port) {
   return gids;
 }
 
-// The name of what a symbolic link leads to; empty: there is no such link.
+// The name of a symbolic link's target; empty if there is no such link.
 std::string linked_name(const std::string& link) {
   std::error_code failed;
   return std::filesystem::read_symlink(link, failed).filename().string();
 }
 
-// "5: LinkUp" -> "LinkUp".
+// Turns "5: LinkUp" into "LinkUp".
 std::string state_name(const std::string& text) {
   const std::size_t colon = text.find(": ");
   return colon == std::string::npos ? text : text.substr(colon + 2);
 }
 
-// Those of its GIDs, and those of its PCI device that belong to the same port of the card.
+// The interfaces of its GIDs, and those of its PCI device that belong to the same port of the card.
 std::vector<std::string> interfaces_of(const RdmaPort& port, const std::string& net) {
   std::vector<std::string> names;
   for (const Gid& gid : port.gids) {

@@ -1,4 +1,4 @@
-// RDMA devices as /sys shows them.
+// RDMA devices according to /sys.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace muster::facts {
 
-// Cost: one file for each entry of each port's GID table (up to 256), two more for those in use,
-// and a dozen for each port.
+// Cost: one file per entry in each port's GID table (up to 256), two more per entry in use, and a
+// dozen files per port.
 [[nodiscard]] std::vector<RdmaPort> read_rdma(const std::string& root = "/sys/class/infiniband");
 
-// "InfiniBand", "Ethernet", "EFA": for people. The kernel calls the link layer of EFA "Unknown".
+// "InfiniBand", "Ethernet" or "EFA", for people. The kernel calls the link layer of EFA "Unknown".
 [[nodiscard]] std::string link_name(const RdmaPort& port);
 
 }  // namespace muster::facts

@@ -1,4 +1,4 @@
-// Whether hosts can connect to each other: how each connection that was tried ended.
+// Results of tests whether hosts can connect to each other.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@ namespace muster::facts {
 
 enum class Reached {
   kYes,
-  kRefused,    // with a listener at that port: something in between rejects
+  kRefused,    // rejected although a listener is there, so by something in between
   kTimedOut,   // no answer at all
-  kNoRoute,    // the network said that it cannot get there
-  kCutOff,     // accepted, then closed before the listener answered
-  kLargeLost,  // small packets arrive, full-size ones do not
-  kUntried,    // there was no time, or the answer says nothing about the network
+  kNoRoute,    // the network reported that there is no route
+  kCutOff,     // accepted, but closed before the listener answered
+  kLargeLost,  // small packets arrive, but full-size ones do not
+  kUntried,    // there was no time, or the result says nothing about the network
 };
 
-// The launcher, where it is not the number of a host.
+// Used instead of the number of a host, for the launcher.
 inline constexpr std::size_t kLauncher = static_cast<std::size_t>(-1);
 
-// One connection that was tried. Hosts are numbered in the cluster's order.
+// A connection that was tried. Hosts are numbered in the order of the cluster.
 struct Trial {
   std::size_t from = 0;
   std::size_t to = 0;

@@ -15,7 +15,7 @@ std::string gateway_of(int family, const Attributes& attributes) {
   if (const auto direct = bytes_of(attributes, RTA_GATEWAY); !direct.empty()) {
     return ip_text(family, direct);
   }
-  // An IPv4 route by way of an IPv6 neighbour: the family in two bytes, then the address.
+  // For an IPv4 route through an IPv6 neighbour: two bytes with the family, then the address.
   const std::string_view via = bytes_of(attributes, RTA_VIA);
   return via.size() < 2 ? "" : ip_text(value_of<std::uint16_t>(via), via.substr(2));
 }
@@ -65,7 +65,7 @@ Result<void> add_routes(std::uint8_t family, std::vector<Route>& routes) {
     const auto fixed = value_of<rtmsg>(message.fixed);
     if (!is_wanted(family, message, fixed)) continue;
     const Route route = route_of(fixed, message.attributes);
-    if (route.destination.starts_with("fe80:")) continue;  // every interface has one
+    if (route.destination.starts_with("fe80:")) continue;  // every interface has such a route
     const std::string_view ways = bytes_of(message.attributes, RTA_MULTIPATH);
     if (!ways.empty()) {
       add_multipath(family, route, ways, routes);
@@ -81,7 +81,7 @@ Result<void> add_routes(std::uint8_t family, std::vector<Route>& routes) {
 Result<std::vector<Route>> read_routes() {
   std::vector<Route> routes;
   MUSTER_CHECK(add_routes(AF_INET, routes));
-  (void)add_routes(AF_INET6, routes);  // fails where the kernel has no IPv6
+  (void)add_routes(AF_INET6, routes);  // fails if the kernel has no IPv6
   return routes;
 }
 

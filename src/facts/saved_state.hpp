@@ -1,5 +1,5 @@
-// The good state of a host, as `muster check --save` and `muster bench pairs --save` keep it, so
-// that later commands can say what has changed.
+// The good state of a host, which `muster check --save` and `muster bench pairs --save` store so
+// that later commands can find changes.
 #pragma once
 
 #include <optional>
@@ -12,39 +12,41 @@
 
 namespace muster::facts {
 
-// What `muster bench pairs` measured from the host to another one.
+// A rate that `muster bench pairs` measured from the host to another one.
 struct SavedRate {
   std::string to;
-  std::string to_hostname = {};  // what that host called itself; empty: not known
-  std::string how;  // backend, engine and network: rates of different ones are not comparable
+  std::string to_hostname = {};  // hostname that the other host reported; empty: unknown
+  // Backend, engine and network. Rates with different ones cannot be compared.
+  std::string how;
   double bytes_per_second = 0;
   double saved_s = 0;  // Unix time
 };
 
-// Facts and rates of one machine.
+// The facts and rates of one machine.
 struct SavedState {
   std::string host;
-  std::string hostname = {};  // what the machine calls itself; empty: not known
-  double saved_s = 0;         // Unix time of the facts
+  std::string hostname = {};  // hostname that the machine reported; empty: unknown
+  double saved_s = 0;         // Unix time at which the facts were gathered
   std::optional<Facts> facts = std::nullopt;
   std::vector<SavedRate> rates = {};
-  std::string problem = {};  // why the state cannot be used; not in JSON
+  std::string problem = {};  // why the state cannot be used; not in the JSON form
 };
 
-// Only the facts that a comparison uses or shows.
+// Keeps only facts that comparisons use or show.
 [[nodiscard]] Facts worth_saving(const Facts& facts);
 
-// False if the state was saved for a machine with another hostname. An empty hostname is not known.
+// Returns false if the state was saved for a machine with another hostname. An empty hostname is
+// unknown, and matches every machine.
 [[nodiscard]] bool is_of_machine(const SavedState& state, std::string_view hostname);
 
-// Replaces the rate of the same link, measured in the same way.
+// Adds the rate. It replaces a rate of the same link that was measured in the same way.
 void put_rate(SavedState& state, SavedRate rate);
 
-// "2026-11-02", in UTC.
+// Returns "2026-11-02", in UTC.
 [[nodiscard]] std::string date_text(double unix_s);
 
 [[nodiscard]] std::string to_json(const SavedState& state);  // one line
-// Hostile until parsed. Facts that muster did not know yet when it wrote the file are as in
+// Rejects invalid input. Facts that muster did not know when it wrote the file have the values of
 // Facts{}.
 [[nodiscard]] Result<SavedState> parse_saved_state(const std::string& json);
 

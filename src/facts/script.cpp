@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 256;
-constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // of all files together
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // for all files together
 
 bool is_file(const fs::path& path) {
   std::error_code failed;
@@ -27,7 +27,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, failed);
 }
 
-// Reads files from one folder and follows their imports; all paths are relative to the folder.
+// Reads files in one folder and follows their imports. All paths are relative to the folder.
 class Reader {
  public:
   Reader(fs::path folder, Script& script) : folder_(std::move(folder)), script_(script) {}
@@ -43,8 +43,8 @@ class Reader {
     to_read_.push_back(file);
   }
 
-  // Adds the files that `import a.b.c` from `base` loads, and those of `names` that are modules.
-  // Returns whether the last part was found.
+  // Adds the files that `import a.b.c` loads, searching from `base`, and those of `names` that are
+  // modules. Returns whether the last part was found.
   bool add_module(fs::path base, std::span<const std::string> parts,
                   std::span<const std::string> names) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -63,7 +63,7 @@ class Reader {
     return true;
   }
 
-  // Reads all added files and, recursively, those that they import.
+  // Reads all added files and, recursively, the files that they import.
   void follow() {
     while (!to_read_.empty()) {
       const fs::path file = std::move(to_read_.back());
@@ -133,7 +133,7 @@ Script read_script(const std::string& name, bool is_module, const std::string& f
   const fs::path real = fs::canonical(path, failed);
   if (failed || !is_file(real)) return script;
   script.path = path;
-  // Python looks for modules beside the target of a link.
+  // If the script is a link, Python looks for modules next to the link's target.
   Reader reader(real.parent_path(), script);
   reader.add(real.filename());
   reader.follow();

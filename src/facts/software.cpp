@@ -15,7 +15,7 @@
 namespace muster::facts {
 namespace {
 
-// The file that the loader would see: of a wrapper around Python, what it starts.
+// The file that the loader loads. If the program is a wrapper around Python, the real interpreter.
 std::string loaded_program(const FoundProgram& found) {
   if (found.python && !found.python->executable.empty()) return found.python->executable;
   return found.program.path;
@@ -57,7 +57,8 @@ void take_loaded(const Libraries& loaded, Software& software) {
   }
 }
 
-// The small ones first: many are known soon, and a large one may take several checks.
+// Hashes small libraries first, so that most hashes are known soon. A large one may take several
+// checks.
 void add_hashes(HashCache& hashes, std::vector<Library>& libraries) {
   std::sort(libraries.begin(), libraries.end(), [](const Library& one, const Library& two) {
     return std::tie(one.bytes, one.name) < std::tie(two.bytes, two.name);
@@ -69,7 +70,7 @@ void add_hashes(HashCache& hashes, std::vector<Library>& libraries) {
             [](const Library& one, const Library& two) { return one.name < two.name; });
 }
 
-// Plugins that cannot be loaded are not missed.
+// Adds the plugins. Those that cannot be loaded do not count as missing.
 Result<void> add_plugins(const std::string& program, const Variables& environment,
                          std::chrono::milliseconds deadline, std::vector<std::string> opened,
                          Libraries& loaded) {

@@ -1,4 +1,4 @@
-// What the ranks load besides the program: Python packages and shared libraries.
+// What the ranks load in addition to the program: Python packages and shared libraries.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@ namespace muster::facts {
 
 inline constexpr std::size_t kMostLibraries = 1024;
 
-// Looks at files only, and asks the loader twice which libraries it would take. Cost: some 20 ms
-// and what `hashes` may read. `not_seen` gets an entry if the loader does not answer.
+// Examines files, and asks the loader twice which libraries it would use. Cost: about 20 ms plus
+// the budget of `hashes`. Adds an entry to `not_seen` if the loader does not answer.
 [[nodiscard]] Software read_software(const FoundProgram& found, const Variables& environment,
                                      std::chrono::milliseconds deadline, HashCache& hashes,
                                      std::vector<NotSeen>& not_seen);

@@ -17,16 +17,16 @@ std::string who(int mode, int group_bits, int other_bits) {
   return group ? "its group" : other ? "others" : "";
 }
 
-// The user whose files are looked at, and what decides about them.
+// The user whose files are examined, and what the result depends on.
 struct Eyes {
   int uid = 0;
   const Users& users;
-  std::string groups;  // text of /etc/group; empty: groups are never trusted
+  std::string groups;  // text of /etc/group; empty: no group is trusted
 };
 
 void add(std::vector<FileMode>& files, SshFile kind, const std::string& path, const Eyes& eyes) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return;  // links are followed, as ssh does
+  if (::stat(path.c_str(), &status) != 0) return;  // follows links, as ssh does
   if (kind != SshFile::kTrusted && !S_ISREG(status.st_mode)) return;
   const auto mode = static_cast<int>(status.st_mode & 07777);
   const auto owner = static_cast<int>(status.st_uid);
@@ -43,7 +43,7 @@ void add(std::vector<FileMode>& files, SshFile kind, const std::string& path, co
 
 std::string ssh_problem(SshFile file, int mode, int owner, int uid, bool trusts_group) {
   if (file == SshFile::kKey) {
-    // ssh checks the mode of the user's own keys only.
+    // ssh checks the mode only of keys that belong to the user.
     const std::string readers = who(mode, 0070, 0007);
     if (owner != uid || readers.empty()) return {};
     return fmt::format("ssh ignores this key, because {} can read it (mode {:04o})", readers, mode);

@@ -1,4 +1,4 @@
-// The files that ssh and sshd refuse to use when others could have changed or read them.
+// Finds files that ssh or sshd will not use because other users could have changed or read them.
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@
 namespace muster::facts {
 
 enum class SshFile {
-  kTrusted,  // the home folder, ~/.ssh, authorized_keys: sshd's StrictModes
+  kTrusted,  // home directory, ~/.ssh, authorized_keys: see StrictModes of sshd
   kConfig,   // ~/.ssh/config
   kKey,      // a private key
 };
 
-// Why it is refused; empty: it is not. `uid` is the user's own. `trusts_group`: the file's group is
-// the user alone, and this system's OpenSSH lets such a group write.
+// Why the file is refused; empty if it is not. `uid` is the user's. `trusts_group` means that the
+// file's group consists only of the user, and this system's OpenSSH lets such a group write.
 [[nodiscard]] std::string ssh_problem(SshFile file, int mode, int owner, int uid,
                                       bool trusts_group = false);
 
-// Nobody but the user is in the group. `groups` is the text of /etc/group.
+// Whether the group consists only of the user. `groups` is the text of /etc/group.
 [[nodiscard]] bool is_private_group(unsigned gid, unsigned uid, const Users& users,
                                     std::string_view groups);
 
-// Debian, Ubuntu and what is made from them change OpenSSH so that it trusts a private group.
+// Debian, Ubuntu and derived systems modify OpenSSH so that it trusts such a group.
 [[nodiscard]] bool trusts_private_groups(std::string_view os_release);
 
-// Those that exist below the home folder.
+// The files that exist in the home directory.
 [[nodiscard]] std::vector<FileMode> read_ssh_files(const std::string& home, int uid,
                                                    const Users& users);
 

@@ -12,7 +12,7 @@
 namespace muster::facts {
 namespace {
 
-// "name      text", the names in one column.
+// Adds a line with name and text, such that all texts begin in the same column.
 void add(std::string& lines, std::string_view name, const std::string& text) {
   lines += fmt::format("{:<12}{}\n", name, printable(text));
 }
@@ -102,7 +102,8 @@ std::string interface_text(const Interface& interface) {
   return text;
 }
 
-// "mlx5_0 port 1 (Ethernet, active), 100 Gb/sec (4X EDR), 4 GIDs, mlx5_core, NUMA node 0, eth2"
+// Returns "mlx5_0 port 1 (Ethernet, active), 100 Gb/sec (4X EDR), 4 GIDs, mlx5_core, NUMA node 0,
+// eth2".
 std::string rdma_text(const RdmaPort& port) {
   std::string text = fmt::format("{} port {} ({}, {}), {}, {} GID{}", port.device, port.port,
                                  link_name(port), port.active ? "active" : "not active", port.rate,

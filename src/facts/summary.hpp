@@ -1,4 +1,4 @@
-// Facts for people.
+// Facts as text for people.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace muster::facts {
 
-// "port", "loopback", ...: the words of the JSON form too.
+// Returns "port", "loopback" and so on, as in the JSON form.
 [[nodiscard]] const char* to_text(InterfaceKind kind);
 
-// Some twenty lines, fit for a terminal; ends with a newline.
+// About twenty lines for a terminal. Ends with a newline.
 [[nodiscard]] std::string summary(const Facts& facts);
 
 }  // namespace muster::facts

@@ -27,7 +27,8 @@ std::string version_of_library(const std::string& path, std::string_view words_b
   return file ? version_behind(elf_constants(file->bytes()), words_before) : std::string();
 }
 
-// A wheel of NCCL lies beside torch; a conda package or one that was built here has it inside.
+// NCCL from a wheel is next to torch's folder. A conda package, or a torch that was built on this
+// machine, contains NCCL.
 std::string read_nccl(const std::string& torch) {
   const std::string packages = torch.substr(0, torch.rfind('/'));
   for (const std::string& header :
@@ -55,7 +56,7 @@ std::string read_rccl(const std::string& torch) {
       read_start("/opt/rocm/include/rccl/rccl.h", kHeaderBytes).value_or(""));
 }
 
-// The plugin's version, or its path where it does not tell; empty: there is none.
+// The plugin's version, or its path if the version is unknown; empty if there is no plugin.
 std::string read_ofi_plugin(const Variables& environment) {
   const auto variable = environment.find("LD_LIBRARY_PATH");
   std::vector<std::string> folders = variable == environment.end()
@@ -77,8 +78,8 @@ std::string read_ofi_plugin(const Variables& environment) {
   return {};
 }
 
-// "ccl" comes with Intel's bindings, a package beside torch. A PyTorch for Intel's GPUs has "xccl"
-// since 2.8, and then the header of its process group.
+// "ccl" comes from Intel's bindings, a package next to torch. "xccl" is part of a PyTorch for
+// Intel's GPUs since 2.8, which then also has the header of its process group.
 std::vector<std::string> oneccl_backends(const std::string& torch, const std::string& xpu) {
   std::vector<std::string> backends;
   const std::string packages = torch.substr(0, torch.rfind('/'));

@@ -1,5 +1,5 @@
-// What a PyTorch was built for, and the libraries by which it talks between GPUs. Looks at files
-// only.
+// Finds out for what a PyTorch was built, and which libraries it uses for communication between
+// GPUs. Examines only files.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace muster::facts {
 
-// Fills in the part of facts.torch that is about GPUs. NCCL's libraries are large, so they are
-// looked at on hosts with GPUs only.
+// Fills in the part of facts.torch that is about GPUs. NCCL's libraries are large, so they are only
+// examined on hosts with GPUs.
 void read_torch_build(const Variables& environment, Facts& facts);
 
-// "2.21.5" out of a nccl.h or rccl.h; empty: it does not tell.
+// Returns "2.21.5" from the text of nccl.h or rccl.h; empty if it contains no version.
 [[nodiscard]] std::string nccl_version_in_header(std::string_view header);
 
-// "2.21.5" out of the constants of libnccl or librccl ("NCCL version 2.21.5+cuda12.4"), "1.13.2"
-// out of those of the plugin ("aws-ofi-nccl 1.13.2"). Empty: they do not tell.
+// Returns "2.21.5" from the constants of libnccl or librccl ("NCCL version 2.21.5+cuda12.4"), or
+// "1.13.2" from those of the plugin ("aws-ofi-nccl 1.13.2"). Empty if there is no version.
 [[nodiscard]] std::string version_behind(std::string_view constants, std::string_view words_before);
 
 }  // namespace muster::facts

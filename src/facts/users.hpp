@@ -1,4 +1,4 @@
-// Names of users. A static binary cannot ask the C library: its modules are shared ones.
+// Names of users. A static binary cannot ask the C library, which would need shared modules for it.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,14 @@ struct User {
 
 using Users = std::map<unsigned, User>;  // by uid
 
-// The lines of an /etc/passwd, or of what `getent passwd` prints; the first of a uid counts.
+// Parses an /etc/passwd or the output of `getent passwd`. The first entry of a uid counts.
 [[nodiscard]] Users parse_passwd(std::string_view text);
 
-// The users of /etc/passwd and, when `uid` is none of them, what getent (LDAP and the like) knows
-// of it.
+// The users in /etc/passwd. If `uid` is not among them, adds what getent (LDAP and the like) knows
+// about it.
 [[nodiscard]] Users read_users(unsigned uid, std::chrono::milliseconds deadline);
 
-// Its name, or its number where nobody knows the name.
+// The name of the user, or the number if the name is unknown.
 [[nodiscard]] std::string name_of(const Users& users, unsigned uid);
 
 }  // namespace muster::facts

@@ -8,7 +8,7 @@
 namespace muster::facts {
 namespace {
 
-// The shell stands between, because it can be ended while the tool cannot.
+// The tool runs below a shell, because the shell can always be ended and the tool sometimes cannot.
 constexpr const char* kInBetween = "trap 'kill -9 $! 2>/dev/null; exit 143' TERM; \"$@\" & wait $!";
 constexpr std::size_t kMostShown = 200;  // bytes
 

@@ -1,5 +1,5 @@
-// Runs nvidia-smi or amd-smi. A sick GPU can hold such a tool in the kernel, where not even SIGKILL
-// ends it, so nothing here waits for more than the deadline and a second.
+// Runs nvidia-smi or amd-smi. A faulty GPU can block such a tool in the kernel, where not even
+// SIGKILL ends it. So nothing here waits more than one second longer than the deadline.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@ namespace muster::facts {
 
 using ToolArguments = std::vector<std::string>;
 
-// One result for each set of arguments, all asked at the same time.
+// Asks all questions at the same time and returns one result for each.
 [[nodiscard]] std::vector<Result<sys::Ended>> ask_tool(const std::string& tool,
                                                        std::span<const ToolArguments> questions,
                                                        std::chrono::milliseconds deadline);
 
-// Why the tool gave no answer, in its own words; empty: it answered.
+// Why the tool did not answer, in its own words; empty if it answered.
 [[nodiscard]] std::string tool_failure(const std::string& name, const Result<sys::Ended>& ended,
                                        std::chrono::milliseconds deadline);
 

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 8> kGpuVariables = {
     "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "SLURM_GPUS_PER_TASK",
     "SLURM_GPUS_ON_NODE",   "SLURM_JOB_GPUS",      "SLURM_STEP_GPUS",      "SLURM_TRES_PER_TASK"};
 
-constexpr std::size_t kMostMigDevices = 7;  // of one GPU
+constexpr std::size_t kMostMigDevices = 7;  // per GPU
 
 using Visible = std::vector<VisibleGpu>;
 
@@ -22,7 +22,7 @@ const std::string* value_of_variable(const GpuVariables& variables, const char* 
   return found == variables.end() ? nullptr : &found->second;
 }
 
-// All that the programs could use: a GPU in MIG mode is used by its MIG devices.
+// Everything that programs could use. For a GPU in MIG mode, that is its MIG devices.
 Visible all_of(std::span<const Gpu> gpus, std::string_view vendor) {
   Visible all;
   for (const Gpu& gpu : gpus) {
@@ -35,7 +35,7 @@ Visible all_of(std::span<const Gpu> gpus, std::string_view vendor) {
   return all;
 }
 
-// The number of a GPU, or "GPU:MIG".
+// Finds a GPU by its number, or a MIG device by "GPU:MIG".
 const VisibleGpu* by_number(const Visible& all, std::string_view entry) {
   const std::size_t colon = entry.find(':');
   const auto wanted = number<std::size_t>(entry.substr(0, colon));
@@ -53,14 +53,14 @@ const VisibleGpu* by_number(const Visible& all, std::string_view entry) {
   return nullptr;
 }
 
-// A UUID may be cut short.
+// Finds a GPU or MIG device by a UUID, which may be shortened.
 const VisibleGpu* by_name(const Visible& all, std::string_view entry) {
   const std::string wanted = lower_case(entry);
   for (const VisibleGpu& one : all) {
     if (one.gpu == nullptr) continue;
     const std::string own = lower_case(one.mig.empty() ? one.gpu->uuid : one.mig);
     if (own.starts_with(wanted)) return &one;
-    // "MIG-GPU-UUID/1/0", as older drivers name a MIG device
+    // Older drivers call MIG devices "MIG-GPU-UUID/1/0".
     const bool of_gpu = !one.mig.empty() && !one.gpu->uuid.empty() &&
                         wanted.find(lower_case(one.gpu->uuid)) != std::string::npos;
     if (of_gpu || lower_case(one.gpu->uuid).starts_with(wanted)) return &one;
@@ -68,8 +68,8 @@ const VisibleGpu* by_name(const Visible& all, std::string_view entry) {
   return nullptr;
 }
 
-// Whether a name may belong to one of these GPUs although none is known by it: without nvidia-smi,
-// the driver's files do not always tell UUIDs, and never tell MIG devices.
+// Whether an unknown name may still belong to one of these GPUs. Without nvidia-smi, the driver's
+// files do not always contain UUIDs, and never MIG devices.
 bool may_be_unknown(const Visible& all, std::string_view name) {
   const bool is_mig = name.starts_with("MIG-");
   return std::any_of(all.begin(), all.end(), [&](const VisibleGpu& one) {
@@ -78,7 +78,7 @@ bool may_be_unknown(const Visible& all, std::string_view name) {
   });
 }
 
-// As CUDA does it: the first entry that names none ends the list.
+// Selects GPUs as CUDA does: the first entry that is not a GPU ends the list.
 Visible selected(const Visible& all, const std::string* list) {
   if (list == nullptr) return all;
   const std::size_t most = kMostMigDevices * all.size();
@@ -98,10 +98,10 @@ int listed_count(const std::string* list) {
   return list == nullptr || trimmed(*list).empty() ? 0 : static_cast<int>(split(*list, ',').size());
 }
 
-// GPUs that Slurm gives each task; 0: it does not divide them.
+// How many GPUs Slurm gives to each task; 0 if it does not divide them.
 int gpus_per_task(const GpuVariables& variables) {
   const std::string* text = value_of_variable(variables, "SLURM_GPUS_PER_TASK");
-  std::string_view value = text == nullptr ? std::string_view() : *text;  // "2", "a100:2"
+  std::string_view value = text == nullptr ? std::string_view() : *text;  // "2" or "a100:2"
   if (text == nullptr) {
     text = value_of_variable(variables, "SLURM_TRES_PER_TASK");  // "cpu=4,gres/gpu=1"
     const std::size_t at = text == nullptr ? std::string::npos : text->find("gres/gpu");
@@ -137,7 +137,7 @@ int count_gpus(std::span<const Gpu> gpus, const GpuVariables& variables) {
   const int node = on_node == nullptr ? 0 : number<int>(*on_node).value_or(0);
   const int visible = static_cast<int>(visible_gpus(gpus, variables).size());
   if (const int each = gpus_per_task(variables); each > 0 && !gpus.empty()) {
-    // Each task, and so this step, sees only its own.
+    // Each task, including this one, sees only its own GPUs.
     return std::max({job, step, node, visible}) / each;
   }
   if (variables.contains("CUDA_VISIBLE_DEVICES")) return visible;
@@ -149,11 +149,12 @@ const Gpu* gpu_of_rank(std::span<const Gpu> gpus, const GpuVariables& variables,
   const Visible visible = visible_gpus(gpus, variables);
   auto wanted = static_cast<std::size_t>(std::max(local_rank, 0));
   const auto each = static_cast<std::size_t>(gpus_per_task(variables));
-  if (each > 0 && visible.size() <= each) {  // counted anew in each task
+  if (each > 0 && visible.size() <= each) {  // each task counts its GPUs from 0
     const Visible all = visible_gpus(gpus, {});
     return wanted * each < all.size() ? all[wanted * each].gpu : nullptr;
   }
-  if (visible.size() == 1) wanted = 0;  // a wrapper gave each rank its own, or all share it
+  // A wrapper gave each rank its own GPU, or all ranks share one.
+  if (visible.size() == 1) wanted = 0;
   return wanted < visible.size() ? visible[wanted].gpu : nullptr;
 }
 
@@ -163,7 +164,7 @@ std::string own_device(std::span<const Gpu> gpus, const GpuVariables& variables,
                                    [](const VisibleGpu& one) { return !one.mig.empty(); });
   const auto wanted = static_cast<std::size_t>(std::max(local_rank, 0));
   if (!has_mig || visible.size() < 2 || wanted >= visible.size()) return {};
-  if (gpus_per_task(variables) > 0) return {};  // Slurm's to give
+  if (gpus_per_task(variables) > 0) return {};  // Slurm assigns them
   const VisibleGpu& own = visible[wanted];
   if (!own.mig.empty()) return own.mig;
   return own.gpu == nullptr ? std::string() : own.gpu->uuid;

@@ -1,4 +1,5 @@
-// Which GPUs the ranks of a host can use: CUDA_VISIBLE_DEVICES and the like, MIG, Slurm. Pure.
+// The GPUs that the ranks of a host can use, according to CUDA_VISIBLE_DEVICES and similar
+// variables, MIG and Slurm. Pure.
 #pragma once
 
 #include <map>
@@ -12,33 +13,34 @@
 
 namespace muster::facts {
 
-// The variables that say which GPUs a process may use.
+// The variables that decide which GPUs a process may use.
 [[nodiscard]] std::span<const std::string_view> gpu_variables();
 
 using GpuVariables = std::map<std::string, std::string>;
 
-// What a program counts as one GPU: a GPU, or a MIG device of one.
+// What a program counts as one GPU: a whole GPU, or one of its MIG devices.
 struct VisibleGpu {
-  const Gpu* gpu = nullptr;  // null: named by a UUID that this host could not look up
-  std::string mig = {};      // its UUID; empty: the whole GPU
+  const Gpu* gpu = nullptr;  // null: named by a UUID that this host does not know
+  std::string mig = {};      // UUID of the MIG device; empty: the whole GPU
 };
 
-// In the order in which CUDA or HIP counts them. CUDA puts faster GPUs first where a host has
-// several models, which cannot be known here.
+// In the order in which CUDA or HIP counts them. If a host has several models, CUDA puts faster
+// GPUs first, which this function cannot know.
 [[nodiscard]] std::vector<VisibleGpu> visible_gpus(std::span<const Gpu> gpus,
                                                    const GpuVariables& variables);
 
-// How many ranks a host takes with one rank for each GPU, or for each share that Slurm's
-// --gpus-per-task makes.
+// How many ranks a host gets with one rank per GPU, or per share that Slurm's --gpus-per-task
+// makes.
 [[nodiscard]] int count_gpus(std::span<const Gpu> gpus, const GpuVariables& variables);
 
-// The GPU of a rank that takes the LOCAL_RANK-th that it sees. `variables` are the rank's own.
-// Null: there is none for it, or it is not known which.
+// The GPU of a rank that uses the one with the number LOCAL_RANK among those that it sees.
+// `variables` are the rank's own. Null if there is no such GPU, or if it is unknown.
 [[nodiscard]] const Gpu* gpu_of_rank(std::span<const Gpu> gpus, const GpuVariables& variables,
                                      int local_rank);
 
-// The value of CUDA_VISIBLE_DEVICES by which a rank that sees several MIG devices gets one of its
-// own: a CUDA program sees only the first MIG device that it is given. Empty: it needs none.
+// The value of CUDA_VISIBLE_DEVICES that gives a rank its own MIG device if it sees several. It is
+// needed because a CUDA program sees only the first MIG device in the list. Empty if no value is
+// needed.
 [[nodiscard]] std::string own_device(std::span<const Gpu> gpus, const GpuVariables& variables,
                                      int local_rank);
 

@@ -17,9 +17,9 @@ namespace muster::facts {
 namespace {
 
 constexpr std::string_view kXidMark = "NVRM: Xid (PCI:";
-constexpr std::size_t kMostXids = 64;  // kinds of one GPU
+constexpr std::size_t kMostXids = 64;  // different codes per GPU
 
-// -1: the line does not tell.
+// Returns -1 if the line contains no time.
 double seconds_ago_of(std::string_view line, double uptime_s) {
   const std::size_t semicolon = line.find(';');
   if (semicolon == std::string_view::npos) return -1;
@@ -79,7 +79,8 @@ Result<XidsByPci> read_xids(const std::string& kmsg, const std::string& journalc
   const ToolArguments question = {"--dmesg",     "--quiet",      "--no-pager",      "--output=cat",
                                   "--lines=500", "--since=-24h", "--grep=NVRM: Xid"};
   const auto journal = std::move(ask_tool(journalctl, {&question, 1}, deadline).front());
-  // It ends with 1 both if nothing matches and if it may not read; only then does it say why.
+  // journalctl exits with 1 if nothing matches, and also if it may not read the journal. Only then
+  // does it print an error.
   const bool may_read = journal && !journal->timed_out && journal->signal == 0 &&
                         journal->code <= 1 && trimmed(journal->err).empty();
   if (!may_read) return unexpected(log.error());

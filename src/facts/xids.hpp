@@ -1,4 +1,4 @@
-// Errors of NVIDIA GPUs in the kernel's log.
+// Errors of NVIDIA GPUs in the kernel's log ("Xids").
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,12 @@ namespace muster::facts {
 
 using XidsByPci = std::map<std::string, std::vector<Xid>>;
 
-// Lines such as "NVRM: Xid (PCI:0000:18:00): 79, ...". In front there may be what /dev/kmsg writes:
-// "4,1234,5678901,-;", where the third number is the time in microseconds since `uptime_s` ago.
+// Parses lines such as "NVRM: Xid (PCI:0000:18:00): 79, ...". They may begin with the prefix of
+// /dev/kmsg, "4,1234,5678901,-;", whose third number is the time since boot in microseconds. The
+// boot was `uptime_s` ago.
 [[nodiscard]] XidsByPci parse_xids(std::string_view text, double uptime_s);
 
-// From /dev/kmsg, or else from the journal of the last day. An Error where neither may be read.
+// Reads /dev/kmsg, or else the last day of the journal. Fails if neither may be read.
 [[nodiscard]] Result<XidsByPci> read_xids(const std::string& kmsg, const std::string& journalctl,
                                           std::chrono::milliseconds deadline);
 

@@ -18,7 +18,8 @@ using Variables = std::map<std::string, std::string>;
 
 constexpr const char* kTasks = "SLURM_TASKS_PER_NODE";
 
-// The first that is set and not empty: older versions lack the names that begin with SLURM_JOB_.
+// Returns the first variable that is set and not empty. Older versions of Slurm lack the names that
+// begin with SLURM_JOB_.
 std::pair<std::string, std::string> first_of(const Variables& environment,
                                              std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -32,7 +33,8 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= 18 && std::all_of(text.begin(), text.end(), is_digit);
 }
 
-// "2(x3),1": two on each of three hosts, one on the fourth. At most `most` numbers.
+// Parses "2(x3),1", which means two on each of three hosts and one on the fourth. Fails if there
+// are more than `most` numbers.
 Result<std::vector<int>> parse_counts(const Source& source, std::size_t most) {
   std::vector<int> counts;
   const std::string_view text = source.text;
@@ -56,7 +58,8 @@ Result<std::vector<int>> parse_counts(const Source& source, std::size_t most) {
   return counts;
 }
 
-// In a step, an interactive shell say, the variable tells of the step and not of the job.
+// Adds the numbers of tasks as slots. In a step, such as an interactive shell, the variable
+// describes the step and not the job, so it is ignored there.
 Result<void> add_slots(const Variables& environment, std::vector<Host>& hosts) {
   const auto tasks = environment.find(kTasks);
   if (tasks == environment.end() || environment.contains("SLURM_STEP_ID")) return {};

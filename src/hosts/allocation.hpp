@@ -1,4 +1,4 @@
-// The hosts that Slurm has given to the job that we run in, read from its variables.
+// The hosts that Slurm has given to the job in which muster runs, read from Slurm's variables.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@
 namespace muster::hosts {
 
 struct Allocation {
-  std::string job;          // its number
-  std::vector<Host> hosts;  // in Slurm's order; the slots are the tasks that were asked for
+  std::string job;          // number of the Slurm job, as text
+  std::vector<Host> hosts;  // in Slurm's order; slots are the requested tasks
 };
 
-// Nothing outside of an allocation. Refuses to be one of several tasks of a step. Errors name the
-// variable.
+// Returns nothing outside an allocation. Fails if muster is one of several tasks of a step. Errors
+// name the variable.
 [[nodiscard]] Result<std::optional<Allocation>> read_allocation(
     const std::map<std::string, std::string>& environment);
 

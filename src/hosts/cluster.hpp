@@ -1,4 +1,4 @@
-// Who: the hosts of a job and how to log in to them.
+// The hosts of a job and how to log in to them.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace muster::hosts {
 
 struct Cluster {
-  std::vector<Host> hosts;  // in the order given; no name twice
-  std::string user = {};    // empty: what the user's ssh configuration says
-  int port = 0;             // 0: likewise
+  std::vector<Host> hosts;  // in the given order, without duplicates
+  std::string user = {};    // empty: as in the user's ssh configuration
+  int port = 0;             // 0: as in the user's ssh configuration
   std::string source =
       {};  // where the list came from, for people: "-H", "hosts.txt", "muster.yaml"
 };

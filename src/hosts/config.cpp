@@ -34,7 +34,7 @@ Result<void> check_form(const Source& file, const YamlEntry& entry, Form form) {
   return {};
 }
 
-// A key that this module understands.
+// A key about hosts. This module interprets its value itself.
 struct HostKey {
   std::string_view name;
   Result<void> (*read)(const Source& file, const YamlEntry& entry, Config& config);
@@ -57,7 +57,7 @@ constexpr std::array kHostKeys = {
                                Config&) { return check_form(file, entry, Form::kWords); }},
 };
 
-// One key and the others that lose their meaning with it, separated by blanks.
+// A key, and the keys that are ignored because of it, separated by blanks.
 struct Precedence {
   std::string_view key;
   std::string_view others;
@@ -69,7 +69,7 @@ constexpr std::array kPrecedence = {
     Precedence{"engine", " engine_args launcher "},
 };
 
-// `flag` is "--max-restarts" and `key` "max-restarts" or "max_restarts".
+// `flag` is "--max-restarts", and `key` is "max-restarts" or "max_restarts".
 bool is_spelled_like(std::string_view key, std::string_view flag) {
   if (!flag.starts_with("--")) return false;
   flag.remove_prefix(2);
@@ -77,7 +77,7 @@ bool is_spelled_like(std::string_view key, std::string_view flag) {
                     [](char a, char b) { return a == b || (a == '_' && b == '-'); });
 }
 
-// Makes a Config of one key after the other.
+// Builds a Config from one key after the other.
 class ConfigReader {
  public:
   ConfigReader(const Source& file, std::span<const JobKey> job_keys)
@@ -176,7 +176,8 @@ const YamlEntry* find_entry(const std::vector<YamlEntry>& entries, std::string_v
   return found == entries.end() ? nullptr : &*found;
 }
 
-// A profile's variables are added to those of the file; its other keys replace the file's.
+// Whether an entry of the file also counts when the profile is used. Variables of a profile are
+// added to those of the file; its other keys replace those of the file.
 bool holds_beside(const YamlEntry& entry, const std::vector<YamlEntry>& of_profile) {
   const std::string& key = entry.key.text;
   if (key == kEnvironment || key == kVariableFiles) return true;
@@ -185,7 +186,7 @@ bool holds_beside(const YamlEntry& entry, const std::vector<YamlEntry>& of_profi
   });
 }
 
-// Null: none was asked for.
+// Returns null if no profile was requested.
 Result<const YamlEntry*> find_profile(const Source& file, const std::vector<YamlEntry>& profiles,
                                       const std::string& name) {
   if (name.empty()) return nullptr;

@@ -1,4 +1,4 @@
-// muster.yaml: the cluster and the job, described once for every command.
+// muster.yaml: one description of the cluster and the job for all commands.
 #pragma once
 
 #include <optional>
@@ -17,38 +17,39 @@ namespace muster::hosts {
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
-// How a key is written.
+// The form of a key's value.
 enum class Form {
   kValue,  // one value
-  kPath,   // one path, relative to the folder of the file
+  kPath,   // one path, relative to the directory of the file
   kYesNo,  // true or false
   kWords,  // one value or a list
 };
 
-// A key that describes the job. The caller knows what its values mean.
+// A key that describes the job. Only the caller knows what its values mean.
 struct JobKey {
   std::string_view name;
   Form form = Form::kValue;
-  std::string_view flag = {};  // "--max-restarts"; a key of that name was meant for this one
+  // "--max-restarts". An unknown key that is spelled like this flag gets a hint to this key.
+  std::string_view flag = {};
 };
 
-// A key as it was written.
+// A key with its values, as in the file.
 struct Setting {
   std::string key;
   std::vector<std::string> values = {};
-  Where where = {};          // of its first value
-  std::string profile = {};  // that has the key; empty: the file itself
+  Where where = {};          // position of the first value
+  std::string profile = {};  // the profile that contains the key; empty: not in a profile
 };
 
 struct Config {
-  std::vector<Host> hosts = {};  // empty: not said; never together with `hostfile`
-  std::string hostfile = {};     // as written; relative to the folder of the file that says it
+  std::vector<Host> hosts = {};  // empty if not given; never set together with `hostfile`
+  std::string hostfile = {};     // as in the file; relative to the directory of muster.yaml
   std::string user = {};
   int port = 0;
   std::optional<Selection> include = std::nullopt;
   std::optional<Selection> exclude = std::nullopt;
-  std::vector<Setting> settings = {};    // all keys that hold, except `environment`
-  std::vector<Variable> variables = {};  // of `environment`; of one name, the last holds
+  std::vector<Setting> settings = {};    // all keys that apply, except `environment`
+  std::vector<Variable> variables = {};  // from `environment`; the last one of a name counts
   std::vector<std::string> profiles = {};
 
   [[nodiscard]] const Setting* find(std::string_view key) const;
@@ -56,15 +57,16 @@ struct Config {
 
 struct ConfigRequest {
   std::span<const JobKey> job_keys = {};
-  std::string profile = {};  // the one that was asked for; empty: none
+  std::string profile = {};  // the requested profile; empty: none
 };
 
-// Unknown keys, wrong types and keys given twice are refused with their place. Only the profile
-// that was asked for is read. Throws nothing.
+// Rejects unknown keys, wrong types and duplicate keys, with their position. Reads only the
+// requested profile. Does not throw.
 [[nodiscard]] Result<Config> parse_config(const Source& source, const ConfigRequest& request = {});
 
-// Whether `key`, given in a profile or by a flag, makes what the file says for `other` meaningless:
-// hosts that were chosen with other hosts in mind, arguments of another engine.
+// Whether `key`, given in a profile or as a flag, makes the file's value of `other` meaningless.
+// For example, other hosts make the file's `exclude` meaningless, and another engine its
+// `engine_args`.
 [[nodiscard]] bool sets_aside(std::string_view key, std::string_view other);
 
 }  // namespace muster::hosts

@@ -18,7 +18,7 @@ Source source_of(const Source& file, const YamlScalar& scalar) {
           .limit = file.limit};
 }
 
-// The error with a place that exists: inside a folded or escaped scalar only its start is known.
+// Corrects the position of an error. Inside a folded or escaped scalar only the start is known.
 template <class T>
 Result<T> placed(Result<T> result, const YamlScalar& scalar) {
   if (!result && !scalar.as_is) {

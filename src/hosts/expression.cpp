@@ -14,7 +14,7 @@ std::size_t skip_blanks(std::string_view text, std::size_t at, std::size_t end) 
 
 Result<std::vector<Item>> parse_items(const Source& source, std::size_t begin, std::size_t end) {
   std::vector<Item> items;
-  std::size_t comma = Item::kNo;  // the one just passed
+  std::size_t comma = Item::kNo;  // position of the last comma
   for (std::size_t at = skip_blanks(source.text, begin, end); at < end;) {
     if (source.text[at] == ',') {
       return unexpected(source.refuse(at, "no host name before ','"));

@@ -13,40 +13,42 @@
 namespace muster::hosts {
 namespace {
 
-constexpr char kHole = '%';             // stands for a number in a pattern; no name holds it
-constexpr std::size_t kMaxDigits = 17;  // longer numbers stay text: a Number would not hold them
+constexpr char kHole = '%';  // stands for a number in a pattern; names cannot contain it
+// Longer numbers stay text, because they do not fit into a Number.
+constexpr std::size_t kMaxDigits = 17;
 
-// The digits of a name packed so that integer order is natural order: their count above, their
-// value below. "2" < "10", "9" < "09".
+// The digits of a name as an integer whose order is the natural order of names: the number of
+// digits in the upper bits, the value in the lower ones. So "2" < "10" and "9" < "09".
 using Number = std::uint64_t;
 constexpr int kValueBits = 58;
 
-// Names that differ in their numbers alone and have the same slots.
+// Names with equal slots that differ only in their numbers.
 struct Group {
   std::string pattern;
   int slots = 0;
-  std::size_t axes = 0;                   // numbers in a name
-  std::vector<Number> numbers = {};       // `axes` for each name, one name after another
-  std::vector<std::size_t> rows = {};     // where each name starts in `numbers`, in natural order
-  std::vector<std::size_t> varying = {};  // the axes in which the names differ
+  std::size_t axes = 0;              // how many numbers a name has
+  std::vector<Number> numbers = {};  // `axes` numbers per name, one name after another
+  // For each name, where its numbers begin in `numbers`. In natural order.
+  std::vector<std::size_t> rows = {};
+  std::vector<std::size_t> varying = {};  // the axes in which names differ
 };
 
-// Each joined axis costs a sort; of names that differ in more numbers than any naming scheme has,
-// the first ones are kept apart.
+// At most this many axes are joined into ranges, because each costs a sort. If names differ in more
+// numbers, which no common naming scheme does, the first axes are written out.
 constexpr std::size_t kMaxJoined = 4;
 
-// What a box takes at an axis: a Number, or kSet and which of the Sets.
+// The value of a box at an axis: a Number, or kSet and an index into Sets.
 using Cell = std::uint64_t;
 constexpr Cell kSet = Cell{1} << 63;
 
-// A set of names as one product over the joined axes, which are the last of the varying ones.
+// A set of names that is a product over the joined axes, which are the last of the varying ones.
 struct Box {
-  std::size_t row = 0;    // the smallest name, as its place in Group::rows
-  std::size_t apart = 0;  // boxes can be joined where this is the same
+  std::size_t row = 0;    // index in Group::rows of the smallest name
+  std::size_t apart = 0;  // only boxes with equal values can be joined
   std::array<Cell, kMaxJoined> cells = {};
 };
 
-// Sets of at least two numbers as written inside brackets, each once.
+// Sets of at least two numbers, as text for inside brackets. Each set is stored once.
 class Sets {
  public:
   Cell add(const std::string& ranges) {
@@ -84,8 +86,8 @@ bool is_padded(Number number) {
   return fmt::format_int(value_of(number)).size() < digits_of(number);
 }
 
-// Takes "r1n02" apart into "r%n%" and 1, 02. An address, or whatever is not a plain name, stays
-// whole.
+// Splits "r1n02" into "r%n%" and the numbers 1 and 02. Does not split an address, or anything else
+// that is not a plain name.
 void take_apart(std::string_view name, std::string& pattern, std::vector<Number>& numbers) {
   pattern.clear();
   numbers.clear();
@@ -111,13 +113,13 @@ void take_apart(std::string_view name, std::string& pattern, std::vector<Number>
   }
 }
 
-// Whether `next` can end the range that begins with `first` and so far ends with `last`.
+// Whether `next` can extend the range from `first` to `last`.
 bool continues(Number first, Number last, Number next) {
   if (value_of(next) != value_of(last) + 1) return false;
   return is_padded(first) ? digits_of(next) == digits_of(first) : !is_padded(next);
 }
 
-// {1, 2, 3, 7} -> "1-3,7"; the numbers are in order.
+// Turns {1, 2, 3, 7} into "1-3,7". `numbers` must be sorted.
 std::string to_ranges(const std::vector<Number>& numbers) {
   std::string text;
   for (std::size_t first = 0; first < numbers.size();) {
@@ -174,7 +176,7 @@ std::span<const std::size_t> joined_axes(const Group& group) {
   return std::span(group.varying).last(std::min(group.varying.size(), kMaxJoined));
 }
 
-// One for each name.
+// Makes one box per name.
 std::vector<Box> to_boxes(const Group& group) {
   const auto joined = joined_axes(group);
   const std::size_t apart_axes = joined.empty() ? 0 : joined.front();
@@ -192,7 +194,8 @@ std::vector<Box> to_boxes(const Group& group) {
   return boxes;
 }
 
-// Any order that brings those together that differ only at `axis`, there in natural order.
+// Sorts boxes that differ only at `axis` next to each other, and these in natural order. The order
+// is otherwise arbitrary.
 bool sorts_before(std::size_t axis, const Box& a, const Box& b) {
   if (a.apart != b.apart) return a.apart < b.apart;
   for (std::size_t i = 0; i < kMaxJoined; ++i) {
@@ -209,7 +212,7 @@ bool same_but(std::size_t axis, const Box& a, const Box& b) {
   return true;
 }
 
-// Joins the boxes that differ only at `axis`, where each still holds a single number.
+// Joins boxes that differ only at `axis`. At this axis, each must still contain a single number.
 void join(std::vector<Box>& boxes, std::size_t axis, Sets& sets) {
   std::sort(boxes.begin(), boxes.end(),
             [axis](const Box& a, const Box& b) { return sorts_before(axis, a, b); });

@@ -1,4 +1,4 @@
-// Many names as one short expression.
+// Writes many names as one short expression.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace muster::hosts {
 
-// An expression that parse_expression reads back as the same hosts with the same slots, in natural
-// order (n2 before n10): "launcher,node[01-16]:4". The order of `hosts` is not kept. For names
-// with one number it is what ClusterShell prints. Of the numbers in which names differ, at most the
-// last four become ranges. Cost: n log n.
+// Returns an expression that parse_expression reads back as the same hosts with the same slots:
+// "launcher,node[01-16]:4". The hosts are in natural order (n2 before n10), not in the order of
+// `hosts`. For names with one number it equals the output of ClusterShell. If names differ in more
+// than four numbers, only the last four become ranges. Cost: n log n.
 [[nodiscard]] std::string fold(std::span<const Host> hosts);
 [[nodiscard]] std::string fold(std::span<const std::string> names);
 

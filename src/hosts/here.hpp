@@ -1,4 +1,4 @@
-// Which of the hosts is the machine that muster runs on. Pure: asks no resolver.
+// Decides which of the hosts is the machine on which muster runs. Pure: resolves no names.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 namespace muster::hosts {
 
 struct Here {
-  std::string name;                         // what the machine calls itself, with or without domain
-  std::vector<std::string> addresses = {};  // of its interfaces
+  std::string name;                         // hostname of this machine, with or without domain
+  std::vector<std::string> addresses = {};  // addresses of its interfaces
 };
 
-// localhost, a loopback address, the machine's own name, or an address of one of its interfaces.
+// True for localhost, loopback addresses, the machine's own name and the addresses of its
+// interfaces.
 [[nodiscard]] bool is_here(std::string_view host, const Here& here);
 
-// A full name whose first part is the machine's short name. Another domain may have such a host
-// too, so only its address can decide.
+// True for a full name whose first part is the machine's short name. Since another domain may have
+// a host of this name too, the caller must compare addresses.
 [[nodiscard]] bool may_be_here(std::string_view host, const Here& here);
 
 }  // namespace muster::hosts

@@ -1,4 +1,4 @@
-// A host as the user names it, and how many ranks it is said to take.
+// A host as the user names it, and how many ranks it takes.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@ namespace muster::hosts {
 
 struct Host {
   std::string name;
-  int slots = 0;      // ranks on it; 0: not given
-  bool here = false;  // the machine that muster runs on: reached without ssh
+  int slots = 0;      // how many ranks it takes; 0: not given
+  bool here = false;  // the machine on which muster runs, reached without ssh
 
   friend bool operator==(const Host&, const Host&) = default;
 };

@@ -1,4 +1,4 @@
-// Hosts as they are read, in the order of their first appearance; a host named again adds its
+// Collects hosts in the order of first appearance. A host that is named again gets additional
 // slots, as with Open MPI.
 #pragma once
 
@@ -19,18 +19,19 @@ class HostCollector {
   HostCollector(const HostCollector&) = delete;
   HostCollector& operator=(const HostCollector&) = delete;
 
-  // `slots` 0: not said; it counts as 1 once the host was named more than once. False: more than
-  // kMaxSlots on one host.
+  // `slots` is 0 if it was not given, which counts as 1 for a host that is named more than once.
+  // Returns false if a host would get more than kMaxSlots.
   [[nodiscard]] bool add(std::string_view name, int slots);
 
-  // How often add was called: what bounds the work, however often a host is repeated.
+  // How often add() was called. Callers limit this number, because repeated hosts cost time too.
   [[nodiscard]] std::size_t named() const { return named_; }
 
-  // Leaves the collector unusable.
+  // Afterwards the collector cannot be used any more.
   [[nodiscard]] std::vector<Host> take() { return std::move(hosts_); }
 
  private:
-  // Hashes and compares positions in hosts_ by the name there, so that no name is kept twice.
+  // Hashes and compares indices of hosts_ by the names stored there, so that names need not be
+  // stored twice.
   struct ByName {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard's name
     const std::vector<Host>* hosts;

@@ -27,7 +27,7 @@ std::string_view style_of(Dialect dialect) {
   return "";
 }
 
-// [begin, end) of a source's text.
+// The part [begin, end) of a source's text.
 struct Span {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -46,7 +46,8 @@ class HostfileReader {
   Result<void> read_value(std::string_view key, std::size_t key_at, Span value, Item& host);
   Result<void> note(Dialect dialect, std::size_t at);
 
-  // Within `span` only: a search to the end of the file for every line would be quadratic.
+  // Searches only within `span`: searching to the end of the file on every line would take
+  // quadratic time.
   [[nodiscard]] std::size_t skip(std::string_view set, Span span) const {
     const std::string_view text = source_.text.substr(span.begin, span.end - span.begin);
     return span.begin + std::min(text.find_first_not_of(set), text.size());
@@ -61,7 +62,7 @@ class HostfileReader {
   int line_ = 0;
   int max_slots_ = 0;  // of the current line
   Dialect dialect_ = Dialect::kBare;
-  int dialect_line_ = 0;  // where dialect_ was first seen
+  int dialect_line_ = 0;  // the line where dialect_ was first seen
 };
 
 Result<void> HostfileReader::note(Dialect dialect, std::size_t at) {
@@ -83,7 +84,7 @@ Result<void> HostfileReader::read_hosts(Span word, std::vector<Item>& items) {
     if (item.bracket != Item::kNo) MUSTER_CHECK(note(Dialect::kSlurm, item.bracket));
   }
   if (items.size() > 1) MUSTER_CHECK(note(Dialect::kSlurm, items[1].offset));
-  // A count behind ranges or in a list is muster's own way of writing, not hydra's.
+  // A count after ranges or in a list is muster's own syntax and not hydra's.
   const bool ranges = items.size() > 1 || items.front().bracket != Item::kNo;
   if (!ranges && items.front().colon != Item::kNo) {
     MUSTER_CHECK(note(Dialect::kHydra, items.front().colon));
@@ -115,7 +116,7 @@ Result<void> HostfileReader::read_value(std::string_view key, std::size_t key_at
                                    did_you_mean(key, {"slots", "max_slots"})));
 }
 
-// One "key=value"; blanks around '=' are Open MPI's custom.
+// Reads one "key=value". Open MPI allows blanks around '='.
 Result<void> HostfileReader::read_setting(Span& rest, Item& host) {
   const std::size_t key_end = find(" \t\r\v\f=", rest);
   const std::string_view key = source_.text.substr(rest.begin, key_end - rest.begin);

@@ -1,4 +1,4 @@
-// Host files in the dialects that people bring.
+// Host files in the dialects of other launchers.
 #pragma once
 
 #include <string>
@@ -11,23 +11,24 @@
 namespace muster::hosts {
 
 enum class Dialect {
-  kBare,     // a host a line; a repeated line is one slot more (PBS)
-  kOpenMpi,  // node1 slots=4 max_slots=8; DeepSpeed's too
+  kBare,     // one host per line; each repetition adds one slot (PBS)
+  kOpenMpi,  // node1 slots=4 max_slots=8; also used by DeepSpeed
   kHydra,    // node1:4; MPICH and Intel MPI
   kSlurm,    // node[01-16],launcher
 };
 
 struct Hostfile {
-  std::vector<Host> hosts;  // in the order of first appearance, no name twice, at least one
+  std::vector<Host> hosts;  // in the order of first appearance, without duplicates; at least one
   Dialect dialect = Dialect::kBare;
 };
 
-// Refuses a file that mixes dialects; bare lines go with any. max_slots is checked and not kept.
+// Rejects a file that mixes dialects; bare lines fit into every dialect. Checks max_slots but does
+// not return it.
 [[nodiscard]] Result<Hostfile> parse_hostfile(const Source& source);
 
-// The file that says the same in `dialect`. Two dialects cannot say all: bare has no line for "one
-// slot" other than that for "not said", and Slurm's ranges name hosts only (srun is told the slots
-// by --ntasks-per-node). An Error when a bare file would have more than kMaxHosts lines.
+// Writes the hosts as a file in this dialect. Two dialects lose information: bare files have the
+// same line for "one slot" and for "not given", and Slurm's ranges contain no slots (pass these to
+// srun with --ntasks-per-node). Fails if a bare file would have more than kMaxHosts lines.
 [[nodiscard]] Result<std::string> to_hostfile(const std::vector<Host>& hosts, Dialect dialect);
 
 }  // namespace muster::hosts

@@ -11,7 +11,7 @@
 namespace muster::hosts {
 namespace {
 
-constexpr std::size_t kMostDigits = 18;  // fits std::uint64_t with room to add a step
+constexpr std::size_t kMostDigits = 18;  // fits into std::uint64_t, even after a step is added
 
 bool is_separator(char c) {
   return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -62,7 +62,7 @@ Result<std::uint64_t> parse_number(const Source& source, std::size_t begin, std:
       begin, fmt::format("a number of {} digits; {} at most", end - begin, kMostDigits)));
 }
 
-// How many digits numbers are padded to. 01-16 and 01-100 are plain; 1-016 could mean two things.
+// To how many digits numbers are padded. 01-16 and 01-100 are clear, but 1-016 is ambiguous.
 Result<int> width_of(const Source& source, std::size_t at, std::string_view first,
                      std::string_view last) {
   const auto padded = [](std::string_view digits) { return digits.size() > 1 && digits[0] == '0'; };
@@ -76,7 +76,7 @@ Result<int> width_of(const Source& source, std::size_t at, std::string_view firs
                     "write both ends with the same number of digits, as in [001-016]"));
 }
 
-// "7", "01-16" or "0-8/2".
+// Parses "7", "01-16" or "0-8/2".
 Result<Range> parse_range(const Source& source, std::size_t begin, std::size_t end) {
   const std::string_view text = part(source, begin, end);
   const std::size_t slash = begin + std::min(text.find('/'), text.size());
@@ -104,7 +104,7 @@ Result<Range> parse_range(const Source& source, std::size_t begin, std::size_t e
   return unexpected(source.refuse(slash + 1, "a step of 0"));
 }
 
-// What stands between '[' and ']'.
+// Parses the text between '[' and ']'.
 Result<std::vector<Range>> parse_ranges(const Source& source, std::size_t begin, std::size_t end) {
   std::vector<Range> ranges;
   for (std::size_t at = begin;;) {
@@ -123,7 +123,8 @@ int decimal_digits(std::uint64_t number) {
   return digits;
 }
 
-// Takes hosts and longest name into account as the pieces come, so that neither overflows.
+// Adds up the number of hosts and the length of the longest name, piece by piece and without
+// overflow.
 class Size {
  public:
   void add(const Piece& piece, std::size_t limit) {
@@ -153,7 +154,7 @@ Result<Piece> parse_piece(const Source& source, std::size_t begin, std::size_t e
   after = at;
   if (at == end) return piece;
   if (source.text[at] != '[') return unexpected(refuse_char(source, at));
-  const std::size_t close = source.text.find(']', at);  // item_end saw it
+  const std::size_t close = source.text.find(']', at);  // item_end has made sure that it exists
   MUSTER_TRY(piece.ranges, parse_ranges(source, at + 1, close));
   after = close + 1;
   return piece;
@@ -186,7 +187,7 @@ Item address_item(const Source& source, std::size_t begin, std::size_t end) {
   return item;
 }
 
-// "[2001:db8::1]" or "[2001:db8::1]:4"
+// Parses "[2001:db8::1]" or "[2001:db8::1]:4".
 Result<Item> parse_bracketed_address(const Source& source, std::size_t begin, std::size_t close,
                                      std::size_t end) {
   const std::string_view address = part(source, begin + 1, close);

@@ -1,4 +1,4 @@
-// One item of a host expression: NAME, NAME:SLOTS, an IPv6 address; NAME may hold ranges.
+// One item of a host expression: NAME, NAME:SLOTS or an IPv6 address. NAME may contain ranges.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace muster::hosts {
 
-// first, first + step, ... up to last, each padded with zeros to `width` digits.
+// The numbers first, first + step, ... up to last, padded with zeros to `width` digits.
 struct Range {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -20,7 +20,7 @@ struct Range {
   int width = 0;
 };
 
-// Literal text followed by one number out of `ranges`, or by nothing where there are none.
+// Literal text, followed by one of the numbers in `ranges` if there are any.
 struct Piece {
   std::string_view text;
   std::vector<Range> ranges;
@@ -28,26 +28,28 @@ struct Piece {
 
 struct Item {
   std::vector<Piece> pieces;
-  int slots = 0;              // 0: not said
-  std::size_t offset = 0;     // in the source's text: where the item starts,
-  std::size_t bracket = kNo;  // its first range
-  std::size_t colon = kNo;    // and the ':' before its slots
-  std::size_t count = 1;      // hosts in it, at most the source's limit + 1
+  int slots = 0;              // 0: not given
+  std::size_t offset = 0;     // position in the source's text where the item starts
+  std::size_t bracket = kNo;  // position of its first range
+  std::size_t colon = kNo;    // position of the ':' before its slots
+  std::size_t count = 1;      // hosts in it; at most the source's limit + 1
 
   static constexpr std::size_t kNo = static_cast<std::size_t>(-1);
 };
 
-// The end of the item that starts at `begin`: the next comma or blank outside brackets.
+// The end of the item that starts at `begin`: the position of the next comma or blank outside
+// brackets.
 [[nodiscard]] Result<std::size_t> item_end(const Source& source, std::size_t begin,
                                            std::size_t end);
 
-// The item that is exactly [begin, end) of the source's text, which must outlive it.
+// Parses the item that occupies exactly [begin, end) of the source's text. The text must outlive
+// the item.
 [[nodiscard]] Result<Item> parse_item(const Source& source, std::size_t begin, std::size_t end);
 
-// Calls `visit` with each name, the last range running fastest, until it returns false.
+// Calls `visit` with each name until it returns false. The last range varies fastest.
 void expand(const Item& item, const std::function<bool(std::string_view)>& visit);
 
-// A decimal number of 1 to `max`; `what` it is, for the error: "slot count".
+// Parses a decimal number from 1 to `max`. `what` names it in error messages, e.g. "slot count".
 [[nodiscard]] Result<int> parse_count(const Source& source, std::size_t begin, std::size_t end,
                                       int max, std::string_view what);
 

@@ -13,7 +13,7 @@ bool is_name(std::string_view text) {
 }
 
 bool is_ipv6(std::string_view text) {
-  constexpr std::size_t kMaxZoneBytes = 15;  // an interface name
+  constexpr std::size_t kMaxZoneBytes = 15;  // longest name of a network interface
   const std::size_t percent = text.find('%');
   if (percent != std::string_view::npos) {
     const std::string_view zone = text.substr(percent + 1);

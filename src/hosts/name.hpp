@@ -1,11 +1,12 @@
-// What may be a host's or a user's name. Names reach argv and file names, hence the strictness.
+// Which texts are valid as names of hosts and users. The rules are strict, because names become
+// arguments and file names.
 #pragma once
 
 #include <string_view>
 
 namespace muster::hosts {
 
-constexpr std::size_t kMaxNameBytes = 253;  // DNS allows no longer one
+constexpr std::size_t kMaxNameBytes = 253;  // the limit of DNS
 
 [[nodiscard]] constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -17,14 +18,14 @@ constexpr std::size_t kMaxNameBytes = 253;  // DNS allows no longer one
          c == '-';
 }
 
-// A host name or IPv4 address: is_name_char throughout, not starting with '-' (an option to ssh)
-// or '.' (".." is a folder).
+// A host name or IPv4 address: only is_name_char, and not starting with '-' (an option for ssh) or
+// '.' (".." is a directory).
 [[nodiscard]] bool is_name(std::string_view text);
 
-// An IPv6 address without brackets, with or without a zone: fe80::1%eth0.
+// An IPv6 address without brackets, with or without a zone, such as fe80::1%eth0.
 [[nodiscard]] bool is_ipv6(std::string_view text);
 
-// A user that may stand after ssh's -l: user, user@realm.
+// A user that can follow ssh's -l: user or user@realm.
 [[nodiscard]] bool is_user(std::string_view text);
 
 }  // namespace muster::hosts

@@ -9,10 +9,11 @@
 namespace muster::hosts {
 namespace {
 
-constexpr std::size_t kLongestWord = 64;  // beyond it nothing is near, and the cost is bounded
+// For longer words nothing is similar, which limits the cost.
+constexpr std::size_t kLongestWord = 64;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before;  // the row of a[i - 2], for swapped neighbours
+  std::vector<std::size_t> before;  // row of a[i - 2], needed for swapped characters
   std::vector<std::size_t> above(b.size() + 1);
   std::iota(above.begin(), above.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {

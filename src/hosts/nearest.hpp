@@ -1,4 +1,4 @@
-// What somebody who mistyped may have meant.
+// Guesses which known word a mistyped one was meant to be.
 #pragma once
 
 #include <initializer_list>
@@ -8,13 +8,14 @@
 
 namespace muster::hosts {
 
-// The candidate that is at most `most` typing mistakes away from `word` (letters added, left out,
-// replaced, or two neighbours swapped), the nearest of them; empty: none is near.
+// Returns the most similar candidate that differs from `word` by at most `most` typing mistakes (a
+// letter added, left out or replaced, or two neighbours swapped). Empty if there is none.
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> candidates,
                                        std::size_t most);
 
-// "did you mean 'hostfile'?" for the nearest candidate, or where none is near "known are: ...".
+// Returns "did you mean 'hostfile'?" for the most similar candidate, or "known are: ..." if none is
+// similar.
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        std::span<const std::string_view> candidates);
 [[nodiscard]] inline std::string did_you_mean(std::string_view word,

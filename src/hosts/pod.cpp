@@ -14,9 +14,9 @@
 namespace muster::hosts {
 namespace {
 
-constexpr int kMost = 1'000'000;  // beyond it a number is a mistake
+constexpr int kMost = 1'000'000;  // a larger number must be a mistake
 constexpr int kLastPort = 65535;
-constexpr int kUsualPort = 29500;  // torch's own, where none is told
+constexpr int kUsualPort = 29500;  // PyTorch's default, used if no port is given
 constexpr std::size_t kShown = 40;
 
 struct Told {
@@ -45,7 +45,7 @@ std::string value(const Environment& environment, const std::string& name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
-// Whether we were started as a rank, or in an allocation of Slurm's.
+// Whether muster was started as a rank, or inside a Slurm allocation.
 bool has_launcher(const Environment& environment) {
   engines::Words names = {"LOCAL_RANK", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID"};
   for (const engines::RankVariables* variables : engines::rank_variables()) {
@@ -81,7 +81,7 @@ Result<MaybeTold> number(const Environment& environment, const std::string& name
   return MaybeTold(Told{name, *parsed});
 }
 
-// "3", or "3:3"; an elastic job's "1:3" has no count, and its pods have no numbers.
+// Parses "3" or "3:3". Rejects "1:3" of an elastic job, whose pods have no fixed numbers.
 Result<MaybeTold> pet_nodes(const Environment& environment) {
   const std::string name = "PET_NNODES";
   const std::string text = value(environment, name);
@@ -101,11 +101,11 @@ Result<MaybeTold> pet_nodes(const Environment& environment) {
   return MaybeTold(Told{name, *most});
 }
 
-struct Telling {  // what the environment says, before it is weighed
+struct Telling {  // values of the environment, before they are compared
   MaybeTold count;
   MaybeTold rank;
-  MaybeTold world_size;  // of WORLD_SIZE, whoever told the count
-  MaybeTold processes;   // PET_NPROC_PER_NODE
+  MaybeTold world_size;  // of WORLD_SIZE, even if another variable gives the count
+  MaybeTold processes;   // of PET_NPROC_PER_NODE
   std::string ranks_by = {};
 };
 
@@ -146,7 +146,7 @@ Result<void> check(const Telling& telling, const Told& count, const Told& rank) 
   return contradiction(text_of(count), text_of(*telling.world_size));
 }
 
-// The value of the first name; the second, where it is set, must say the same.
+// The value of the first variable that is set. Fails if both are set and differ.
 Result<std::string> agreed(const Environment& environment, const std::string& name,
                            const std::string& other_name) {
   const std::string one = value(environment, name);

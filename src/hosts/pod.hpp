@@ -1,5 +1,5 @@
-// The pod that we are in: a job of Kubernetes or RunAI tells each of its pods how many there are
-// and which it is. Pure.
+// The pod in which muster runs. A job of Kubernetes or RunAI tells each of its pods how many pods
+// there are and which number it has. Pure.
 #pragma once
 
 #include <map>
@@ -13,25 +13,27 @@ namespace muster::hosts {
 using Environment = std::map<std::string, std::string>;
 
 struct Pod {
-  int count = 0;  // of pods
-  int rank = 0;   // of this pod, from 0
+  int count = 0;  // number of pods in the job
+  int rank = 0;   // number of this pod, from 0
   std::string master_address;
   int master_port = 0;
   std::optional<int> ranks_per_pod = std::nullopt;
-  std::string ranks_by = {};  // or what they follow: "auto", "cpu", "gpu"; empty: nobody said
-  std::string told_by = {};   // the variable that told the count: "WORLD_SIZE", "PET_NNODES"
+  // What decides the number of ranks: "auto", "cpu", "gpu"; empty: unknown.
+  std::string ranks_by = {};
+  std::string told_by = {};  // the variable that gives the count: "WORLD_SIZE", "PET_NNODES"
 
   friend bool operator==(const Pod&, const Pod&) = default;
 };
 
-// From RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, where RANK and WORLD_SIZE count pods, or from
-// torchrun's PET_NODE_RANK, PET_NNODES, PET_MASTER_ADDR, PET_MASTER_PORT and PET_NPROC_PER_NODE;
-// both may be set and then must agree. (With PET_NPROC_PER_NODE, Kubeflow's WORLD_SIZE counts
-// processes; that is agreement too.) Nothing where the two are not set, where LOCAL_RANK or a
-// launcher's own variables say that this is a rank already, and in a Slurm job.
+// Reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, where RANK and WORLD_SIZE count pods, or
+// torchrun's PET_NODE_RANK, PET_NNODES, PET_MASTER_ADDR, PET_MASTER_PORT and PET_NPROC_PER_NODE. If
+// both are set they must agree. (They also agree if WORLD_SIZE counts processes, as in Kubeflow
+// when it sets PET_NPROC_PER_NODE.) Returns nothing if number and count of pods are not set, if
+// LOCAL_RANK or a launcher's variables show that this process is a rank already, and inside a Slurm
+// job.
 [[nodiscard]] Result<std::optional<Pod>> read_pod(const Environment& environment);
 
-// What the user asked for; 0, empty: nothing.
+// What the user requested. A value of 0 or nothing was not requested.
 struct PodRequest {
   int pods = 0;                            // --nnodes
   int ranks = 0;                           // -n
@@ -39,8 +41,8 @@ struct PodRequest {
   std::optional<int> rank = std::nullopt;  // --node-rank
 };
 
-// Ranks on each pod, 0 where nobody said a number. An Error names both numbers and who said them
-// where the request contradicts the pod or itself.
+// The number of ranks in each pod; 0 if nobody gave a number. If the request contradicts the pod or
+// itself, the Error names both numbers and where they come from.
 [[nodiscard]] Result<int> ranks_on_each(const Pod& pod, const PodRequest& request);
 
 }  // namespace muster::hosts

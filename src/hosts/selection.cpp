@@ -42,7 +42,7 @@ Result<void> check_known(const std::vector<Host>& hosts, const Selection& select
             .hint = fmt::format("the hosts are {}", shortened(fold(hosts)))});
 }
 
-// No ":n" behind a host: what it means in -H and to DeepSpeed (slots, GPUs) are two things.
+// Rejects ":n" after a host, which means slots in -H but GPUs in DeepSpeed.
 Result<void> check_whole(const Source& source) {
   constexpr std::string_view kSeparators = ", \t\r\n";
   std::size_t at = source.text.find_first_not_of(kSeparators);
@@ -63,7 +63,7 @@ Result<void> check_whole(const Source& source) {
 }  // namespace
 
 Result<Selection> parse_selection(const Source& source) {
-  // '@' is one byte, as the comma is: places stay right.
+  // '@' has one byte, as the comma has, so positions stay correct.
   std::string text(source.text);
   std::replace(text.begin(), text.end(), '@', ',');
   Source plain = source;

@@ -1,4 +1,4 @@
-// --include and --exclude: which of the hosts take part.
+// --include and --exclude: select the hosts that take part.
 #pragma once
 
 #include <string>
@@ -11,18 +11,19 @@
 namespace muster::hosts {
 
 struct Selection {
-  std::vector<Host> hosts;  // slots unused
-  Where where = {};         // the flag or file that said it
+  std::vector<Host> hosts;  // slots are not used
+  Where where = {};         // the flag or file that contains the selection
 };
 
-// A host expression without slots; DeepSpeed's "worker-0@worker-1" is understood too.
+// Parses a host expression without slots. Also accepts DeepSpeed's "worker-0@worker-1".
 [[nodiscard]] Result<Selection> parse_selection(const Source& source);
 
-// Keeps the hosts selected, in the order they had. A selected host that is not there is an Error
-// that names it: most likely a typo.
+// Keeps the selected hosts, in their order. An Error names a selected host that does not exist,
+// since that is most likely a typing mistake.
 [[nodiscard]] Result<std::vector<Host>> include(std::vector<Host> hosts, const Selection& wanted);
 
-// Likewise without the hosts selected; an Error when none is left.
+// Removes the selected hosts. An Error names a selected host that does not exist. Fails if no host
+// is left.
 [[nodiscard]] Result<std::vector<Host>> exclude(std::vector<Host> hosts, const Selection& unwanted);
 
 }  // namespace muster::hosts

@@ -18,7 +18,7 @@ bool is_printable(char byte) {
 Error Source::refuse(std::size_t offset, std::string what, std::string hint) const {
   const std::string_view before = text.substr(0, offset);
   const auto lines = std::count(before.begin(), before.end(), '\n');
-  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  const std::size_t line_start = before.rfind('\n') + 1;  // if there is none, npos + 1 is 0
   const auto in_line = static_cast<int>(before.size() - line_start);
   Error error{.code = ErrorCode::kUsage, .what = std::move(what)};
   error.where.file = name;

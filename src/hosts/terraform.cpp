@@ -54,7 +54,7 @@ bool is_address(const std::string& text) {
   return is_name(text) || is_ipv6(text);
 }
 
-// "ssh-ed25519 AAAAC3... comment": the key without its comment; empty: not a key.
+// Removes the comment of "ssh-ed25519 AAAAC3... comment". Empty if the text is not a key.
 std::string key_without_comment(const std::string& text) {
   const std::size_t type_end = text.find(' ');
   if (type_end == std::string::npos) return {};
@@ -71,7 +71,7 @@ std::string key_without_comment(const std::string& text) {
   return type_is_good && key_is_good ? type + " " + key : "";
 }
 
-// What is wrong with it, in words; empty: nothing.
+// Checks and normalises an instance. Returns what is wrong with it; empty if nothing is.
 std::string take_instance(Instance& instance, std::set<std::string>& seen) {
   for (const std::string* address : {&instance.public_address, &instance.private_address}) {
     if (address->empty() && address == &instance.public_address) continue;

@@ -1,5 +1,5 @@
-// The instances that Terraform made, from `terraform output -json`: the output "muster" of the
-// module that `muster emit terraform` writes, or of any module with an output of that form.
+// Reads the instances that Terraform made from `terraform output -json`: from the output "muster"
+// of the module that `muster emit terraform` writes, or of any module with an output of this form.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace muster::hosts {
 
 struct Instance {
-  std::string public_address;   // empty: none
-  std::string private_address;  // by which the instances reach each other
+  std::string public_address;   // empty if it has none
+  std::string private_address;  // for connections between the instances
   std::string host_key;         // "ssh-ed25519 AAAA...", without a comment
 };
 
@@ -22,10 +22,10 @@ struct Instances {
   std::vector<Instance> workers;  // at least one
 };
 
-// Refuses what is not an address, a user or a host key, and addresses that two instances have.
+// Rejects invalid addresses, users and host keys, and addresses that occur twice.
 [[nodiscard]] Result<Instances> parse_terraform(const Source& source);
 
-// One line of known_hosts per instance, with both addresses.
+// One line of known_hosts per instance, with both of its addresses.
 [[nodiscard]] std::string known_hosts(const Instances& instances);
 
 }  // namespace muster::hosts

@@ -26,7 +26,7 @@ Result<Variable> checked_variable(Variable variable) {
   return variable;
 }
 
-// NAME or NAME=value.
+// Parses NAME or NAME=value.
 Result<Variable> read_assignment(std::string_view text, Where where) {
   const std::size_t equals = text.find('=');
   Variable variable{.name = std::string(text.substr(0, equals)), .where = std::move(where)};

@@ -1,5 +1,5 @@
-// Environment variables for the ranks, as muster.yaml and files of variables name them. Values may
-// be secret: no message shows one.
+// Environment variables for the ranks, from muster.yaml and from files of variables. No error
+// message shows a value, because it may be secret.
 #pragma once
 
 #include <optional>
@@ -17,20 +17,21 @@ constexpr std::size_t kMaxVariablesBytes = std::size_t{1} << 20;
 
 struct Variable {
   std::string name;
-  std::optional<std::string> value = std::nullopt;  // nothing: as in muster's own environment
+  // Nothing: take the value of muster's own environment.
+  std::optional<std::string> value = std::nullopt;
   Where where = {};
-  std::string profile = {};  // of muster.yaml; empty: none
+  std::string profile = {};  // profile in muster.yaml that sets it; empty: none
 };
 
-// Letters, digits and '_', as after -x.
+// True for letters, digits and '_', as accepted by -x.
 [[nodiscard]] bool is_variable_name(std::string_view name);
 
-// `environment:`, a map of names and values or a list of NAME and NAME=value.
+// Reads the value of `environment:`, a map of names and values or a list of NAME and NAME=value.
 [[nodiscard]] Result<std::vector<Variable>> read_variables(const Source& file,
                                                            const YamlEntry& entry);
 
-// A file with NAME=value or NAME in each line; # begins a comment line. Quotes around a value are
-// taken off, and nothing in it is replaced.
+// Parses a file with NAME=value or NAME in each line. Lines that begin with # are comments. Quotes
+// around a value are removed, and nothing in it is expanded.
 [[nodiscard]] Result<std::vector<Variable>> parse_variables(const Source& source);
 
 }  // namespace muster::hosts

@@ -17,7 +17,7 @@
 namespace muster::hosts {
 namespace {
 
-constexpr std::size_t kMostLevels = 4;  // the file, its profiles, one of them, a map in it
+constexpr std::size_t kMostLevels = 4;  // file, profiles, one profile, a map in it
 
 Error refuse_at(const Source& source, int line, int column, std::string what,
                 std::string hint = {}) {
@@ -27,7 +27,7 @@ Error refuse_at(const Source& source, int line, int column, std::string what,
   return error;
 }
 
-// Takes yaml-cpp's events; the first refusal is kept and the rest of the file ignored.
+// Collects yaml-cpp's events. After the first error, ignores the rest of the file.
 class Collector : public YAML::EventHandler {
  public:
   explicit Collector(const Source& source) : source_(source) {}
@@ -58,10 +58,11 @@ class Collector : public YAML::EventHandler {
   }
 
  private:
-  // A map that has begun and not ended.
+  // A map whose end has not been read yet.
   struct Level {
-    std::vector<YamlEntry>* entries;             // stays in place: nothing is added around it
-    std::unordered_map<std::string, int> lines;  // of the keys so far
+    // Stays valid, because outer maps do not grow meanwhile.
+    std::vector<YamlEntry>* entries;
+    std::unordered_map<std::string, int> lines;  // line of each key so far
   };
 
   void refuse(const YAML::Mark& mark, std::string what, std::string hint) {
@@ -78,13 +79,14 @@ class Collector : public YAML::EventHandler {
   std::vector<YamlEntry> entries_;
   std::vector<Level> levels_;
   std::optional<Error> refusal_;
-  int document_at_ = -1;  // the byte where the document starts
+  int document_at_ = -1;  // position of the byte where the document starts
   bool in_list_ = false;
   bool expects_key_ = true;
 };
 
 void Collector::OnDocumentStart(const YAML::Mark& mark) {
-  // yaml-cpp gives a document for ever where a file starts with a comma, which it never consumes.
+  // If a file starts with a comma, yaml-cpp never consumes it and reports new documents without
+  // end.
   if (mark.pos == document_at_) {
     refuse(mark, "a YAML file cannot begin with this", "");
   } else if (document_at_ >= 0) {

@@ -1,6 +1,6 @@
-// The part of YAML that a settings file needs: a map whose values are scalars, lists of scalars or
-// maps of the same kind, a few levels deep. Anchors, aliases and deeper nesting are refused, so
-// nothing can blow up.
+// The part of YAML that a settings file needs: a map of scalars, lists of scalars and such maps, a
+// few levels deep. Rejects anchors, aliases and deeper nesting, so a small file cannot expand into
+// a huge one.
 #pragma once
 
 #include <string>
@@ -13,20 +13,22 @@ namespace muster::hosts {
 
 struct YamlScalar {
   std::string text;
-  int line = 0;        // 1-based
-  int column = 0;      // 1-based, in bytes
-  bool as_is = false;  // the file holds `text` literally from there on: places inside it are exact
+  int line = 0;    // 1-based
+  int column = 0;  // 1-based, in bytes
+  // The file contains `text` literally at this position, so positions inside `text` are exact.
+  bool as_is = false;
 };
 
 struct YamlEntry {
   YamlScalar key;
   bool is_list = false;
   bool is_map = false;
-  std::vector<YamlScalar> values = {};  // one unless is_list; none: the key has no value
-  std::vector<YamlEntry> entries = {};  // if is_map
+  // Exactly one, unless is_list; empty if the key has no value.
+  std::vector<YamlScalar> values = {};
+  std::vector<YamlEntry> entries = {};  // only if is_map
 };
 
-// In the file's order; no key twice in a map. Throws nothing.
+// Returns the entries in the order of the file. Keys in a map are unique. Does not throw.
 [[nodiscard]] Result<std::vector<YamlEntry>> parse_yaml_map(const Source& source);
 
 }  // namespace muster::hosts

@@ -29,7 +29,7 @@ constexpr std::size_t kMostFiles = 65536;
 constexpr std::size_t kMostLooks = 262144;
 constexpr std::uint64_t kMostMoved = std::uint64_t{1} << 50;
 
-// As in the kernel's net/tcp_states.h; the first has number 1.
+// In the order of the kernel's net/tcp_states.h, whose first state has the number 1.
 constexpr const char* kStates[] = {"established", "syn-sent",  "syn-received", "fin-wait-1",
                                    "fin-wait-2",  "time-wait", "closed",       "close-wait",
                                    "last-ack",    "listening", "closing",      "syn-received"};
@@ -41,7 +41,7 @@ std::string state_name(unsigned number) {
   return number >= 1 && number <= std::size(kStates) ? kStates[number - 1] : "unknown";
 }
 
-// An IPv4 address inside an IPv6 one is shown as people know it.
+// The text of an address. An IPv4 address inside an IPv6 one is shown in IPv4 notation.
 std::string address_text(int family, std::string_view bytes) {
   std::string text = facts::ip_text(family, bytes);
   constexpr std::string_view kMapped = "::ffff:";
@@ -92,7 +92,7 @@ struct AddressAndPort {
   int port = 0;
 };
 
-// "0100007F:1F90": words of 32 bits, each as this machine's number.
+// Parses "0100007F:1F90": 32-bit words in the byte order of this machine, and a port.
 std::optional<AddressAndPort> parse_end(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon != 8 && colon != 32) return std::nullopt;
@@ -108,7 +108,7 @@ std::optional<AddressAndPort> parse_end(std::string_view text) {
   return AddressAndPort{address_text(colon == 8 ? AF_INET : AF_INET6, bytes), *port};
 }
 
-// "sl local remote st tx:rx tr:when retransmits uid timeout inode"
+// Parses "sl local remote st tx:rx tr:when retransmits uid timeout inode".
 std::optional<SocketLook> parse_tcp_line(std::string_view line) {
   const auto columns = facts::words(line);
   if (columns.size() < 10) return std::nullopt;
@@ -135,7 +135,7 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-// How much a connection tells; 0: nothing.
+// How informative a connection is; 0 means not at all.
 int interest(const Connection& one) {
   if (one.state != state_name(kEstablished)) return 3;
   if (one.retransmits > 0 || one.retransmitted > 0) return 3;
@@ -159,7 +159,7 @@ Result<sys::Fd> ask_for_sockets(std::uint8_t family) {
   question.body.sdiag_family = family;
   question.body.sdiag_protocol = IPPROTO_TCP;
   question.body.idiag_ext = 1U << (INET_DIAG_INFO - 1);
-  question.body.idiag_states = ~(1U << kTimeWait);  // those belong to no process
+  question.body.idiag_states = ~(1U << kTimeWait);  // sockets in this state belong to no process
   if (::send(fd.get(), &question, sizeof question, 0) < 0) {
     return unexpected(system_error("cannot ask the kernel for its sockets"));
   }
@@ -227,7 +227,7 @@ std::vector<Connection> compare_sockets(const std::set<std::uint64_t>& inodes,
 Result<SocketLooks> look_at_sockets() {
   SocketLooks looks;
   MUSTER_CHECK(look_at_family(AF_INET, looks));
-  // A kernel without IPv6 has none to tell.
+  // Fails if the kernel has no IPv6.
   (void)look_at_family(AF_INET6, looks);
   return looks;
 }

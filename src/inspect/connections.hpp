@@ -21,35 +21,36 @@ constexpr std::size_t kMostConnections = 256;  // per rank
 // A socket as the kernel describes it at one moment.
 struct SocketLook {
   std::uint64_t inode = 0;
-  Connection connection = {};  // without what only two looks tell
+  Connection connection = {};  // fields that need two observations are not set
   bool listens = false;
-  std::int64_t retransmitted = 0;  // segments, since the connection began
-  std::uint64_t moved = 0;         // bytes received or acknowledged, since the connection began
-  std::int64_t busy_us = 0;        // with unacknowledged data, since the connection began
+  std::int64_t retransmitted = 0;  // segments sent again since the connection began
+  std::uint64_t moved = 0;         // bytes received or acknowledged since the connection began
+  std::int64_t busy_us = 0;        // time with unacknowledged data since the connection began
 
   friend bool operator==(const SocketLook&, const SocketLook&) = default;
 };
 using SocketLooks = std::map<std::uint64_t, SocketLook>;  // by inode
 
-// Adds the sockets in one answer of the kernel's socket monitor. True: that was the last answer.
+// Adds the sockets in one answer of the kernel's socket monitor. Returns true if it was the last
+// answer.
 [[nodiscard]] Result<bool> take_sockets(std::string_view bytes, SocketLooks& looks);
 
-// Adds those in a /proc/net/tcp or tcp6, which tells less.
+// Adds the sockets in a /proc/net/tcp or tcp6, which contains less information.
 void take_tcp_table(std::string_view text, SocketLooks& looks);
 
-// What happened between two looks, for the sockets of one rank. Connections within the host that
-// show nothing unusual are left out; of too many the unusual ones are kept.
+// What happened between two observations, for the sockets of one rank. Leaves out inconspicuous
+// connections within the host. If there are too many, keeps the conspicuous ones.
 [[nodiscard]] std::vector<Connection> compare_sockets(const std::set<std::uint64_t>& inodes,
                                                       const SocketLooks& before,
                                                       const SocketLooks& after, double window_s);
 
-// All sockets in our network namespace. Cost: one question to the kernel per IP version.
+// All sockets in this process's network namespace. Cost: one query to the kernel per IP version.
 [[nodiscard]] Result<SocketLooks> look_at_sockets();
 
-// Those in the network namespace of a process.
+// The sockets in the network namespace of a process.
 [[nodiscard]] SocketLooks look_at_sockets_of(pid_t pid);
 
-// Cost: one readlink per open file of the processes.
+// The inodes of all open sockets. Cost: one readlink per open file of the processes.
 [[nodiscard]] std::set<std::uint64_t> socket_inodes(std::span<const pid_t> pids);
 
 }  // namespace muster::inspect

@@ -1,5 +1,5 @@
-// Threads that may be left behind: the kernel can hold whoever looks at a sick process or a dead
-// file system.
+// Threads that this process can abandon. The kernel can block a thread that examines a faulty
+// process or a file system whose server is gone.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +12,7 @@
 
 namespace muster::inspect {
 
-// A value that a thread which is left behind may still change.
+// A value that an abandoned thread may still change.
 template <class T>
 class Shared {
  public:
@@ -36,9 +36,9 @@ class Shared {
 
 class Crew {
  public:
-  // The work owns all that it uses. False: no thread could be started.
+  // The work must own everything that it uses. Returns false if no thread could be started.
   bool start(std::function<void()> work);
-  // False: some still work.
+  // Returns false if some threads are still working.
   [[nodiscard]] bool wait(Deadline deadline) const;
 
  private:

@@ -1,4 +1,4 @@
-// Points in time after which nothing more is waited for.
+// Deadlines: points in time at which waiting ends.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace muster::inspect {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
-// Not negative.
+// The time until the deadline, never negative.
 [[nodiscard]] inline std::chrono::milliseconds time_left(Deadline deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
   return std::max(left, std::chrono::milliseconds(0));
@@ -22,7 +22,7 @@ using Deadline = Clock::time_point;
   return std::min(Clock::now() + most, no_later_than);
 }
 
-// As poll(2) on one descriptor. False: the deadline has passed.
+// Like poll(2) for one descriptor. Returns false if the deadline has passed.
 [[nodiscard]] inline bool wait_for(int fd, short events, Deadline deadline) {
   while (true) {
     const auto left = time_left(deadline);

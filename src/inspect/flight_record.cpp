@@ -40,7 +40,7 @@ std::string text_of(const Json& json) {
   return printable(std::string_view(text).substr(0, kLongestName));
 }
 
-// Some numbers are written as strings. 0 for what is none.
+// Some numbers are written as strings. Returns 0 if it is not a number.
 std::int64_t whole_number(const Json& json) {
   std::int64_t value = 0;
   if (json.is_number_unsigned()) {
@@ -58,7 +58,7 @@ bool is_true(const Json& json) {
   return json.is_boolean() && json.get<bool>();
 }
 
-// PyTorch's names of its types, as C++ has them, in those that Python programs use.
+// Turns PyTorch's C++ names of data types into those of Python.
 std::string type_name(const std::string& name) {
   constexpr std::pair<std::string_view, const char*> kKnown[] = {{"Float", "float32"},
                                                                  {"Double", "float64"},
@@ -115,16 +115,18 @@ struct Recorded {
   std::vector<Entry> entries;
 };
 
-using GroupKey = std::pair<std::string, std::string>;  // name and backend
+using GroupKey = std::pair<std::string, std::string>;  // name and backend of a group
 
-// Nanoseconds of wall-clock time, as seconds: a double has microseconds of them, which will do.
+// Turns nanoseconds of Unix time into seconds. A double can hold them with microsecond precision,
+// which is enough.
 double seconds_of_ns(const Json& json) {
   return static_cast<double>(whole_number(json)) / 1e9;
 }
 
 struct Parsed {
   std::map<GroupKey, Recorded> groups;
-  std::map<std::int64_t, GroupKey> keys;  // by PyTorch's number of the group in this process
+  // Keys of the groups, by the number that PyTorch gives a group in this process.
+  std::map<std::int64_t, GroupKey> keys;
 };
 
 void take_entry(const Json& json, double unix_time, Parsed& parsed) {
@@ -148,7 +150,7 @@ void take_entry(const Json& json, double unix_time, Parsed& parsed) {
       .types = types_text(member(json, "input_dtypes")),
       .age_s = entry.begun_s > 0 ? std::max(0.0, unix_time - entry.begun_s) : 0,
       .timeout_s = static_cast<double>(whole_number(member(json, "timeout_ms"))) / 1e3,
-      // Gloo's state remains "scheduled" for ever; it only says when it is through.
+      // Gloo never changes the state "scheduled"; it only marks completed operations as retired.
       .done = is_true(member(json, "retired")) || text_of(member(json, "state")) == "completed"};
   recorded.entries.push_back(std::move(entry));
 }
@@ -167,7 +169,7 @@ Group group_of(const GroupKey& key, Recorded recorded) {
     }
     last_begun_s = entry.begun_s;
   }
-  // The recorder forgets the oldest ones, which were done.
+  // The recorder drops its oldest entries, which were completed.
   group.done = first_unfinished == 0 ? group.begun : first_unfinished - 1;
   std::size_t unfinished = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -178,8 +180,8 @@ Group group_of(const GroupKey& key, Recorded recorded) {
   return group;
 }
 
-// A group that began nothing which the recorder still knows. These counts are of operations of any
-// kind, so they are worse than the numbers of collectives.
+// Adds a group of which the recorder has no entries any more. These counts include operations of
+// all kinds, so they are less precise than the numbers of collectives.
 void take_status(const Json& status, const Parsed& parsed, std::vector<Group>& groups) {
   if (!status.is_object()) return;
   for (const auto& [id, counts] : status.items()) {
@@ -197,7 +199,7 @@ void take_status(const Json& status, const Parsed& parsed, std::vector<Group>& g
   }
 }
 
-// "[0, 1]", as a text or as JSON.
+// Parses "[0, 1]", as a string or as a JSON list.
 std::vector<int> members_of(const Json& json) {
   Json list = json;
   if (json.is_string()) {
@@ -244,7 +246,7 @@ Result<std::vector<Group>> parse_flight_record(std::string_view text, double uni
 
 std::vector<Group> merge_groups(std::span<const std::vector<Group>> records) {
   std::map<GroupKey, Group> merged;
-  std::map<std::string, Group> listed;  // what is known of all groups with a name
+  std::map<std::string, Group> listed;  // merged information about all groups of a name
   for (const std::vector<Group>& record : records) {
     for (const Group& group : record) {
       Group& known = listed[group.name];

@@ -100,7 +100,7 @@ std::vector<std::string> host_addresses() {
 }
 
 double parse_load(std::string_view text) {
-  // "1.07 0.80 ...": always with two digits behind the point.
+  // The text is "1.07 0.80 ...", always with two decimals.
   const auto columns = facts::words(text);
   const auto parts = facts::split(columns.empty() ? "" : columns[0], '.');
   if (parts.size() != 2 || parts[1].size() != 2) return 0;
@@ -111,7 +111,7 @@ double parse_load(std::string_view text) {
 
 std::string full_disk_text(const std::string& folder, std::uint64_t total_bytes,
                            std::uint64_t free_bytes) {
-  // File systems without files of their own, such as /proc, have no size.
+  // File systems without real files, such as /proc, have no size.
   if (total_bytes == 0) return {};
   if (free_bytes >= kLeastFree && free_bytes >= total_bytes / 100) return {};
   return fmt::format("{} ({} bytes left)", printable(folder), free_bytes);
@@ -123,14 +123,14 @@ std::vector<std::string> full_disks(std::span<const pid_t> pids) {
     if (folders.size() < kMostFolders)
       folders.push_back(link_target(fmt::format("/proc/{}/cwd", pid)));
   }
-  std::set<unsigned long> seen;  // one file system has many folders
+  std::set<unsigned long> seen;  // several folders may be on one file system
   std::vector<std::string> full;
   for (const std::string& folder : folders) {
     struct statvfs status{};
     if (folder.empty() || ::statvfs(folder.c_str(), &status) != 0) continue;
-    if ((status.f_flag & ST_RDONLY) != 0) continue;  // always full
+    if ((status.f_flag & ST_RDONLY) != 0) continue;  // read-only file systems are always full
     if (status.f_fsid != 0 && !seen.insert(status.f_fsid).second) continue;
-    const bool is_root = ::geteuid() == 0;  // it may use what is reserved
+    const bool is_root = ::geteuid() == 0;  // root may use the reserved space too
     const std::uint64_t blocks = is_root ? status.f_bfree : status.f_bavail;
     std::string text =
         full_disk_text(folder, status.f_blocks * status.f_frsize, blocks * status.f_frsize);
@@ -160,10 +160,11 @@ std::vector<Counter> read_dead_interfaces(const std::string& root) {
   std::vector<Counter> counters;
   for (const std::string& name : facts::names_in(root)) {
     const std::string folder = root + "/" + name + "/";
-    // An interface that somebody switched off cannot be read: only a lost cable reads 0.
+    // Reading fails for an interface that is switched off. Only a lost cable gives 0.
     if (facts::first_line(folder + "carrier") != "0") continue;
     if (facts::first_line(folder + "operstate") != "down") continue;
-    if (sys::exists(folder + "bridge")) continue;  // without members, as container engines keep one
+    // A bridge without members, as container engines keep.
+    if (sys::exists(folder + "bridge")) continue;
     counters.push_back({.device = printable(name), .name = kNoCarrier, .value = 1});
   }
   return counters;
@@ -174,7 +175,7 @@ std::vector<Counter> compare_counters(std::span<const Counter> before,
   std::vector<Counter> telling;
   for (Counter now : after) {
     const Counter* const earlier = same_counter(before, now);
-    // Some counters stick at their largest value; none is negative.
+    // Some counters stop at their largest value. They are never negative.
     if (earlier != nullptr && now.value > earlier->value && earlier->value >= 0) {
       now.change = now.value - earlier->value;
     }
@@ -187,7 +188,7 @@ std::vector<Counter> compare_counters(std::span<const Counter> before,
 std::string ask_nccl(int port, Deadline deadline) {
   const sys::Fd fd = connect_to_loopback(port, deadline);
   if (!fd.valid()) return {};
-  // A rank that does not answer must not use up our time: the default is 5 s.
+  // A rank that does not respond must not use up the time: NCCL's default time limit is 5 s.
   constexpr std::string_view kQuestion = "timeout 1\nstatus\n";
   if (::send(fd.get(), kQuestion.data(), kQuestion.size(), MSG_NOSIGNAL) < 0) return {};
   std::string answer;

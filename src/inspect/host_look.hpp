@@ -1,4 +1,4 @@
-// The host around the ranks: addresses, load, disks, network ports.
+// The state of the host on which ranks run: addresses, load, disks, network ports.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,33 @@
 
 namespace muster::inspect {
 
-// Of the host, without loopback and link-local ones.
+// The host's addresses, without loopback and link-local ones.
 [[nodiscard]] std::vector<std::string> host_addresses();
 
-// The average of the last minute in /proc/loadavg.
+// The average of the last minute, from the text of /proc/loadavg.
 [[nodiscard]] double parse_load(std::string_view text);
 
-// "/tmp (0 bytes left)"; empty: there is room, or the numbers say nothing.
+// Returns "/tmp (0 bytes left)"; empty if there is space, or if the numbers make no sense.
 [[nodiscard]] std::string full_disk_text(const std::string& folder, std::uint64_t total_bytes,
                                          std::uint64_t free_bytes);
 
-// Of /, /tmp, /dev/shm and the working directories of the processes. May wait for ever on a dead
-// network file system.
+// Describes the full ones among /, /tmp, /dev/shm and the processes' working directories. May block
+// forever if the server of a network file system is gone.
 [[nodiscard]] std::vector<std::string> full_disks(std::span<const pid_t> pids);
 
-// Counters of RDMA ports that tell of trouble when they grow, with `change` 0.
-// Cost: about 20 small files per port.
+// The counters of RDMA ports that indicate problems when they grow. Their `change` is 0. Cost:
+// about 20 small files per port.
 [[nodiscard]] std::vector<Counter> read_counters(const std::string& root = "/sys/class/infiniband");
 
-// Interfaces that are up but have no carrier, as counters "no carrier" with value 1.
+// Interfaces that are up but have no carrier, as counters "no carrier" with the value 1.
 [[nodiscard]] std::vector<Counter> read_dead_interfaces(const std::string& root = "/sys/class/net");
 
-// Those that grew, and those that are worth mention whenever they are not 0.
+// The counters that have grown, and those that are worth mentioning whenever they are not 0.
 [[nodiscard]] std::vector<Counter> compare_counters(std::span<const Counter> before,
                                                     std::span<const Counter> after);
 
-// What NCCL's RAS answers on this port of the loopback interface; empty: nothing. It gathers from
-// all ranks, and a missing one costs it a second.
+// What NCCL's RAS answers on this port of the loopback interface; empty if there is no answer. NCCL
+// asks all ranks, and each missing rank costs it a second.
 [[nodiscard]] std::string ask_nccl(int port, Deadline deadline);
 constexpr int kNcclPort = 28028;
 

@@ -23,11 +23,11 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 using Watches = std::vector<std::shared_ptr<RankWatch>>;
 
-// For killing a tool and making what it stopped run again; and then for the answer itself.
+// Time to kill a tool, to resume what it stopped, and to send the answer.
 constexpr auto kReserve = Milliseconds(250);
 constexpr int kMostPlaces = 4;
 constexpr auto kAfterWindow = Milliseconds(500);
-// For what comes after the second look but before the native stacks.
+// Time for the steps between the second look and the native stacks.
 constexpr auto kPatienceAfterWindow = Milliseconds(1500);
 constexpr auto kPatienceWithNccl = Milliseconds(2500);
 
@@ -35,7 +35,7 @@ struct SocketsSeen {
   std::vector<std::vector<Connection>> of_ranks;
   std::set<int> listening;
   bool first_look_done = false;
-  std::string not_seen = {};  // why the kernel told less of them; empty: it told all
+  std::string not_seen = {};  // why the kernel reported less about the sockets; empty if it did not
 };
 
 struct HostSeen {
@@ -48,7 +48,7 @@ std::string network_namespace(const std::string& process) {
   return link_target("/proc/" + process + "/ns/net");
 }
 
-// A rank in a container may have a network of its own.
+// Whether the rank has another network namespace, as it may in a container.
 bool has_other_network(std::span<const pid_t> pids) {
   const std::string ours = network_namespace("self");
   for (const pid_t pid : pids) {
@@ -58,7 +58,7 @@ bool has_other_network(std::span<const pid_t> pids) {
   return false;
 }
 
-// The sockets that the processes of a rank may have.
+// The sockets in the network namespace of a rank's processes.
 SocketLooks sockets_for(const Result<SocketLooks>& all, const std::vector<pid_t>& pids) {
   if (all && !has_other_network(pids)) return *all;
   SocketLooks looks;
@@ -130,7 +130,7 @@ void watch_host(Deadline second_look, Shared<HostSeen>& seen) {
   seen.change([&](HostSeen& host) { host.counters = compare_counters(before, after); });
 }
 
-// As soon as the first look at the sockets tells that a rank listens on NCCL's port.
+// Asks NCCL as soon as the first look at the sockets shows that a rank listens on NCCL's port.
 void watch_nccl(const std::shared_ptr<Shared<SocketsSeen>>& sockets, Deadline end,
                 Shared<std::string>& nccl) {
   while (!sockets->copy().first_look_done) {
@@ -154,7 +154,7 @@ int processors() {
   return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-// Does it for all of them, in this order, with no more threads than processors.
+// Calls `work` for each watch in this order, with at most one thread per CPU.
 void start_for_all(Crew& crew, const std::shared_ptr<const Watches>& watches,
                    void (RankWatch::*work)()) {
   auto next = std::make_shared<std::atomic<std::size_t>>(0);
@@ -168,7 +168,8 @@ void start_for_all(Crew& crew, const std::shared_ptr<const Watches>& watches,
   }
 }
 
-// What Python does not tell comes first: time may not be enough for all.
+// Begins with processes for which there is no Python stack, because there may not be enough time
+// for all.
 void read_native_stacks(const Watches& watches, Deadline end) {
   auto order = std::make_shared<Watches>(watches);
   std::ranges::stable_sort(*order, {},
@@ -188,7 +189,7 @@ void read_native_stacks(const Watches& watches, Deadline end) {
   }
 }
 
-// What the threads that look at the host have found so far.
+// What the threads that examine the host have found so far.
 struct HostWatch {
   std::shared_ptr<Shared<SocketsSeen>> sockets = std::make_shared<Shared<SocketsSeen>>();
   std::shared_ptr<Shared<HostSeen>> host = std::make_shared<Shared<HostSeen>>();

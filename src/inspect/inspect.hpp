@@ -1,4 +1,4 @@
-// Looks into the processes of a run's ranks on this host.
+// Inspects the processes of a run's ranks on this host.
 #pragma once
 
 #include <chrono>
@@ -18,21 +18,24 @@ struct RankProcesses {
 
 struct Request {
   std::vector<RankProcesses> ranks;
-  std::string recorders;                   // the folder with the sockets of the ranks' recorders
-  std::chrono::milliseconds window{1000};  // between the first and the second look
-  // Looks at the recorders this often, for shares of time; 0: only at the beginning and the end.
+  std::string recorders;                   // folder with the sockets of the ranks' recorders
+  std::chrono::milliseconds window{1000};  // time from the first to the second look
+  // How often to ask the recorders in between, to measure shares of time. 0: only at the first and
+  // second look.
   std::chrono::milliseconds sample_every{0};
-  // False: a glance at states, times and counts, which starts no other program, stops no process
-  // and leaves out all else.
+  // False: only glances at states, times and counts. Starts no other program, stops no process and
+  // leaves out everything else.
   bool stacks = true;
-  bool ask_nccl = true;                      // about the whole job, which one host can do for all
-  std::chrono::milliseconds deadline{4000};  // for everything
-  int patience = 1;  // times the usual one with recorders, tools and the kernel; more in tests
+  // Ask NCCL about the whole job, which one host can do for all.
+  bool ask_nccl = true;
+  std::chrono::milliseconds deadline{4000};  // time limit for everything
+  // Multiplies the usual time limits for recorders, tools and the kernel. Larger in tests.
+  int patience = 1;
 };
 
-// Never fails: what cannot be seen is missing from the result and named in `not_seen`.
-// Cost: a few small files per process; with stacks also the table of sockets and one or two
-// processes per rank.
+// Never fails: what cannot be observed is missing from the result and named in `not_seen`. Cost: a
+// few small files per process; with `stacks` also the table of sockets, and one or two processes
+// per rank.
 [[nodiscard]] HostView inspect(const Request& request);
 
 }  // namespace muster::inspect

@@ -1,4 +1,4 @@
-// The fields of a HostView in JSON.
+// The JSON fields of a HostView.
 #pragma once
 
 #include "inspect/inspection.hpp"

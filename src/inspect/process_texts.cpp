@@ -27,12 +27,13 @@ bool is_wrapper(std::string_view program) {
 }
 
 struct LockLine {
-  std::string_view number;  // the same for a lock and those who wait for it
+  // Number of the lock; the processes that wait for the lock have the same number.
+  std::string_view number;
   bool waits = false;
   pid_t pid = 0;
 };
 
-// "1: -> FLOCK  ADVISORY  WRITE 1240 fe:00:131 0 EOF"
+// Parses "1: -> FLOCK  ADVISORY  WRITE 1240 fe:00:131 0 EOF".
 std::optional<LockLine> parse_lock_line(std::string_view line) {
   auto columns = facts::words(line);
   if (columns.size() < 2) return std::nullopt;
@@ -72,7 +73,7 @@ std::string shortened_command(std::string_view cmdline) {
   for (const std::string_view word : facts::split(cmdline, '\0')) {
     if (command.size() > kLongestCommand) break;
     if (command.empty()) {
-      command = word.substr(word.rfind('/') + 1);  // npos + 1 is 0
+      command = word.substr(word.rfind('/') + 1);  // without a '/', npos + 1 is 0
     } else {
       command += ' ';
       command += word.substr(0, kLongestCommand);
@@ -80,7 +81,7 @@ std::string shortened_command(std::string_view cmdline) {
   }
   while (command.ends_with(' ')) command.pop_back();
   const bool is_cut = command.size() > kLongestCommand;
-  // A program on the command line has lines.
+  // A command line may contain a program of several lines.
   std::ranges::replace_if(command, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   command = printable(std::string_view(command).substr(0, kLongestCommand));
   return is_cut ? command + "..." : command;

@@ -42,7 +42,8 @@ bool has_controller(std::string_view list, std::string_view controller) {
   return std::ranges::find(controllers, controller) != controllers.end();
 }
 
-// The part of the file system in which the cgroups of a host are; others are not seen from here.
+// Whether the cgroup is visible here. Cgroups outside this process's cgroup namespace begin with
+// "/..".
 bool is_below_root(std::string_view path) {
   return path.starts_with('/') && path.find("/..") == std::string_view::npos;
 }
@@ -59,7 +60,7 @@ ProcessLook look_at_process(pid_t pid) {
 Process compare_looks(const ProcessLook& before, const ProcessLook& after) {
   Process process{.pid = after.pid};
   if (before.stat) process.parent = before.stat->parent;
-  // Its number may belong to another process by now.
+  // Its PID may have been reused by another process.
   const bool is_same =
       before.stat && after.stat && before.stat->start_ticks == after.stat->start_ticks;
   if (!is_same) return process;
@@ -123,7 +124,7 @@ bool was_stopped(pid_t pid, char state) {
 std::string frozen_cgroup(pid_t pid) {
   const std::string groups = facts::read_start(proc_path(pid, "cgroup"), kMostLocks).value_or("");
   for (const std::string_view line : facts::split(groups, '\n')) {
-    // "0::/user.slice", "5:freezer,cpu:/job"
+    // A line is "0::/user.slice" or "5:freezer,cpu:/job".
     const auto parts = facts::split(line, ':');
     if (parts.size() != 3 || !is_below_root(parts[2])) continue;
     const std::string path(parts[2]);
@@ -162,7 +163,7 @@ bool stop_would_break(pid_t pid, const SystemCall& call) {
     const sys::Fd socket(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
     timeval limit{};
     socklen_t size = sizeof limit;
-    // What cannot be asked, as in an old kernel, may have one.
+    // If the socket cannot be asked, as with an old kernel, assume that it has a limit.
     return ::getsockopt(socket.get(), SOL_SOCKET, option, &limit, &size) != 0 ||
            limit.tv_sec != 0 || limit.tv_usec != 0;
   });

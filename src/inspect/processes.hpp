@@ -1,4 +1,4 @@
-// Looks at processes through /proc.
+// Examines processes through /proc.
 #pragma once
 
 #include <optional>
@@ -19,30 +19,30 @@ namespace muster::inspect {
 struct ProcessLook {
   pid_t pid = 0;
   Clock::time_point time = {};
-  std::optional<sys::ProcessStat> stat = std::nullopt;  // none: it is gone
-  std::optional<std::int64_t> io_bytes = std::nullopt;  // none: not told
+  std::optional<sys::ProcessStat> stat = std::nullopt;  // nothing: the process has ended
+  std::optional<std::int64_t> io_bytes = std::nullopt;  // nothing: unknown
 };
 
 [[nodiscard]] ProcessLook look_at_process(pid_t pid);
 
-// What the process did between two looks; without words and places.
+// What the process did between two looks. Does not fill in texts such as `command` and `call`.
 [[nodiscard]] Process compare_looks(const ProcessLook& before, const ProcessLook& after);
 
 [[nodiscard]] NamedProcess name_of_process(pid_t pid);
 
-// "python train.py". May wait while the kernel holds the process's memory.
+// Returns "python train.py", for example. May block while the kernel holds the process's memory.
 [[nodiscard]] std::string command_of(pid_t pid);
 
-// May wait likewise.
+// May block for the same reason.
 [[nodiscard]] bool uses_python(pid_t pid);
 
-// The kernel's name for what the main thread waits in.
-// The debugger of a process; 0: none.
+// The PID of the process's debugger; 0 if it has none.
 [[nodiscard]] pid_t tracer_of(pid_t pid);
-// In state T or t, and not just because a tool of ours reads its stack.
+// Whether the process is in state T or t for another reason than a tool of ours reading its stack.
 [[nodiscard]] bool was_stopped(pid_t pid, char state);
+// The kernel's name for the function in which the main thread waits.
 [[nodiscard]] std::string waiting_place(pid_t pid);
-// The cgroup of a process, if it is frozen; else empty.
+// The cgroup of a process if it is frozen, otherwise empty.
 [[nodiscard]] std::string frozen_cgroup(pid_t pid);
 
 struct CallLook {
@@ -51,11 +51,11 @@ struct CallLook {
 };
 [[nodiscard]] CallLook look_at_call(pid_t pid);
 
-// Whether to stop the thread would make its call fail. Needs the permission that ptrace needs.
+// Whether stopping the thread would make its call fail. Needs the same permission as ptrace.
 [[nodiscard]] bool stop_would_break(pid_t pid, const SystemCall& call);
 
-// The call in words; without a call, what the place where the thread waits tells. Of a lock it
-// names the holder too.
+// Describes the call. Without a call, describes what can be concluded from `waits_in`. For a lock,
+// adds the process that holds it.
 [[nodiscard]] std::string call_words(pid_t pid, const CallLook& look, std::string_view waits_in);
 
 }  // namespace muster::inspect

@@ -26,19 +26,20 @@ constexpr auto kShortestSample = std::chrono::milliseconds(20);
 constexpr auto kLeastForStack = std::chrono::milliseconds(1000);
 constexpr auto kLeastForFirstStack = std::chrono::milliseconds(500);
 constexpr auto kPatienceWithDebugger = std::chrono::milliseconds(500);
-constexpr int kMostFailedSamples = 50;  // each adds to the queue of the recorder
+// Limited, because each failed sample fills the recorder's queue further.
+constexpr int kMostFailedSamples = 50;
 
-// PyTorch's recorder for backends of CPUs, that of NCCL, and that of muster's own backends.
+// The recorders of PyTorch for CPU backends, of NCCL, and of muster's own backends.
 constexpr const char* kRecordHandlers[] = {"fr_trace_json", "dump_nccl_trace_json",
                                            "muster_operations"};
-// NCCL's recorder then leaves out what is done; others ignore it.
+// NCCL's recorder then leaves out completed operations. Other recorders ignore this.
 constexpr const char* kOnlyActive = "?onlyactive=true";
 
 bool has_ended(const std::string& state) {
   return state == "X" || state == "Z";
 }
 
-// On many distributions only a process's ancestors may look into it.
+// Adds the reason: on many distributions, only ancestors of a process may use ptrace on it.
 std::string with_reason(std::string failure) {
   const std::string scope = facts::first_line("/proc/sys/kernel/yama/ptrace_scope");
   if (failure != kPtraceDenied || scope.empty() || scope == "0") return failure;
@@ -110,7 +111,8 @@ void RankWatch::look_first() {
   });
 }
 
-// What may have to wait for the process's memory, so after all that does not.
+// Reads what may block because of the process's memory. So it comes after everything that cannot
+// block.
 void RankWatch::learn_names() {
   if (!schedule_.stacks) return;
   for (std::size_t i = 0; i < pids_.size(); ++i) {
@@ -125,7 +127,7 @@ void RankWatch::learn_names() {
 }
 
 void RankWatch::look_again() {
-  // A process with a debugger looks as if somebody had stopped it.
+  // A process with a debugger looks as if it had been stopped by somebody.
   const std::unique_lock not_attached(attached_, kPatienceWithDebugger);
   for (std::size_t i = 0; i < pids_.size(); ++i) {
     const pid_t pid = pids_[i];
@@ -182,7 +184,7 @@ void RankWatch::take_first_answers() {
   if (!answers.bad.empty()) note("no collectives: the recorder's answer is " + answers.bad);
 }
 
-// False: what the rank did meanwhile is not known.
+// Returns false if it is unknown what the rank did since the first answers.
 bool RankWatch::take_last_answers() {
   if (handlers_.empty() || is_stopped()) return true;
   const Answers answers = ask_recorders();
@@ -196,7 +198,7 @@ bool RankWatch::take_last_answers() {
   return true;
 }
 
-// Until the second look.
+// Takes samples until the second look.
 void RankWatch::sample() {
   const auto every = schedule_.sample_every.count() > 0
                          ? std::max(schedule_.sample_every, kShortestSample)
@@ -260,7 +262,8 @@ std::vector<Frame> RankWatch::python_frames(std::string& source, Deadline deadli
       return frames;
     }
     why_no_pyspy_ = with_reason(tool_failure("py-spy", answer));
-    // While a process starts or runs, one reading may fail and the next succeed; a denial stays.
+    // While a process starts or runs, one attempt may fail and the next succeed. Only a denial is
+    // permanent.
     if (why_no_pyspy_.starts_with(kPtraceDenied)) pyspy_.clear();
     pyspy_is_slow_ = answer.timed_out;
   }
@@ -275,7 +278,7 @@ std::vector<Frame> RankWatch::traceback_frames(Deadline deadline) {
   const RecorderAnswer answer =
       all_recorders_->ask(recorder->name, "dump_traceback",
                           within(schedule_.patience * kPatienceWithTraceback, deadline));
-  // It waits for the GIL. A second one would keep another thread of the process waiting.
+  // The handler waits for the GIL. A second request would block another thread of the process.
   if (answer.answered != Answered::kYes) has_traceback_ = false;
   return parse_faulthandler(answer.body);
 }

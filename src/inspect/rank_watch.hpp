@@ -13,37 +13,37 @@
 
 namespace muster::inspect {
 
-// When what happens; the same for all ranks.
+// The times at which things happen. They are the same for all ranks.
 struct Schedule {
   Deadline second_look = {};
-  Deadline tools_end = {};  // of py-spy and eu-stack: they are killed then
-  Deadline end = {};        // before that what they stopped runs again
-  int places = 1;           // how often it is asked where Python is, in the window
+  Deadline tools_end = {};  // when py-spy and eu-stack are killed
+  Deadline end = {};        // the processes that these tools stopped run again before this
+  int places = 1;           // how many samples of Python's position to take
   std::chrono::milliseconds sample_every{0};
   bool stacks = true;
-  int patience = 1;  // as in the Request
+  int patience = 1;  // see Request
 };
 
-// One thread watches; another one may copy the view at any time.
+// One thread calls watch(). Another one may copy the view at any time.
 class RankWatch {
  public:
   RankWatch(RankProcesses processes, const Schedule& schedule,
             std::shared_ptr<const Recorders> recorders);
 
-  // From the first look to the Python stack.
+  // Does everything from the first look to the Python stack.
   void watch();
-  // Afterwards: stops the main thread for some tenths of a second. Not a process in state D: the
-  // stop would reach it when its call returns, and nobody would then continue it.
+  // To be called after watch(). Stops the main thread for some tenths of a second. Skips a process
+  // in state D: the stop would take effect when its call returns, and then nobody would resume it.
   void read_native_stack();
-  // Meanwhile, of a program without a recorder and without Python: two native stacks tell whether
-  // it moves.
+  // To be called during watch(). Only for a program without a recorder and without Python: two
+  // native stacks show whether it makes progress.
   void read_first_stack();
   void note(const std::string& not_seen);
 
   [[nodiscard]] RankView view() const { return view_.copy(); }
 
  private:
-  struct Answers;  // of the recorders
+  struct Answers;  // answers of the recorders
   struct NativeStack {
     std::vector<Frame> frames = {};
     std::string why_none = {};
@@ -68,18 +68,18 @@ class RankWatch {
   std::vector<pid_t> pids_;
   Schedule schedule_;
   std::shared_ptr<const Recorders> all_recorders_;
-  std::vector<Recorder> recorders_;  // of this rank
+  std::vector<Recorder> recorders_;  // only those of this rank
   std::vector<ProcessLook> first_;
   Shared<RankView> view_;
-  std::timed_mutex attached_;  // while a debugger is attached to the main process
+  std::timed_mutex attached_;  // held while a debugger is attached to the main process
   pid_t main_ = 0;
   bool is_python_ = false;
-  std::string pyspy_;           // empty: there is none, or ptrace is not permitted
-  bool pyspy_is_slow_ = false;  // it is not asked for samples any more
-  std::string why_no_pyspy_;    // a sentence's end
-  bool has_traceback_ = false;  // the recorder has not failed to give one
+  std::string pyspy_;           // empty: not found, or ptrace is not permitted
+  bool pyspy_is_slow_ = false;  // if true, py-spy is not used for samples any more
+  std::string why_no_pyspy_;    // the reason, as the end of a sentence
+  bool has_traceback_ = false;  // false once the recorder failed to give one
   std::vector<Group> groups_before_;
-  std::vector<std::string> handlers_;  // those that answered
+  std::vector<std::string> handlers_;  // the handlers that have answered
   int failed_samples_ = 0;
 };
 

@@ -22,17 +22,17 @@ namespace {
 constexpr std::size_t kMostSockets = 4096;
 constexpr std::size_t kMostHeaderBytes = std::size_t{16} << 10;
 
-// Never waits: a recorder whose queue is full does not answer anyway.
+// Never blocks. A recorder whose queue is full would not answer anyway.
 sys::Fd connect_in(int folder, const std::string& name) {
   sys::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // The folder's own path may be too long for a socket.
+  // The path of the folder itself may be too long for a socket address.
   const auto address = sys::local_address(fmt::format("/proc/self/fd/{}/{}", folder, name));
   if (!fd.valid() || !address) return {};
   if (::connect(fd.get(), sys::as_sockaddr(*address), sizeof *address) != 0) return {};
   return fd;
 }
 
-// Who listens there, if it runs as the same user; 0: somebody else.
+// The PID of the listening process if it belongs to the same user, otherwise 0.
 pid_t peer_of_ours(int socket) {
   const auto peer = sys::peer_of(socket);
   return peer && peer->uid == ::geteuid() ? peer->pid : 0;
@@ -79,7 +79,7 @@ std::optional<RecorderAnswer> parse_http(std::string_view text, bool has_ended) 
                           .body = std::string(body.substr(0, announced))};
   }
   if (!has_ended) return std::nullopt;
-  if (is_known) return RecorderAnswer{};  // cut off
+  if (is_known) return RecorderAnswer{};  // the body was cut off
   return RecorderAnswer{.answered = Answered::kYes, .body = std::string(body)};
 }
 
@@ -91,7 +91,7 @@ Recorders::Recorders(const std::string& folder, std::span<const pid_t> ours) {
   if (names.size() > kMostSockets) names.resize(kMostSockets);
   for (const std::string& name : names) {
     const sys::Fd fd = connect_in(folder_.get(), name);
-    if (!fd.valid()) continue;  // its process is gone
+    if (!fd.valid()) continue;  // the process has ended
     const pid_t pid = peer_of_ours(fd.get());
     if (std::ranges::find(ours, pid) != ours.end()) list_.push_back({.name = name, .pid = pid});
   }

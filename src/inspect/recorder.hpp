@@ -1,4 +1,4 @@
-// Asks the recorders in the ranks' processes, which are HTTP servers on local sockets.
+// Queries the recorders in the ranks' processes, which are HTTP servers on local sockets.
 #pragma once
 
 #include <optional>
@@ -22,18 +22,18 @@ struct RecorderAnswer {
   std::string body = {};
 };
 
-// The answer so far; nothing: there is more to come unless the connection has ended.
+// Parses the response. Returns nothing if it is incomplete and the connection has not ended.
 [[nodiscard]] std::optional<RecorderAnswer> parse_http(std::string_view text, bool has_ended);
 
 struct Recorder {
-  std::string name;  // of its socket in the folder
-  pid_t pid = 0;     // of the process that listens there
+  std::string name;  // name of the recorder's socket in the folder
+  pid_t pid = 0;     // PID of the listening process
 };
 
 class Recorders {
  public:
-  // The sockets in the folder that processes of ours listen on. Others are ignored: anybody could
-  // tell us a tale there.
+  // Finds the sockets in the folder on which processes in `ours` listen. Ignores others, because
+  // any process could give false answers there.
   Recorders(const std::string& folder, std::span<const pid_t> ours);
 
   [[nodiscard]] const std::vector<Recorder>& list() const { return list_; }

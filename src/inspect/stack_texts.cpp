@@ -34,14 +34,14 @@ std::int64_t integer_member(const nlohmann::json& object, const char* name) {
   return value > INT32_MAX ? 0 : static_cast<std::int64_t>(value);
 }
 
-// "  File "/a/train.py", line 57 in load_shard"
+// Parses "  File "/a/train.py", line 57 in load_shard".
 std::optional<Frame> parse_python_line(std::string_view line) {
   constexpr std::string_view kFile = "  File \"";
   constexpr std::string_view kLine = "\", line ";
   constexpr std::string_view kIn = " in ";
   if (!line.starts_with(kFile)) return std::nullopt;
   line.remove_prefix(kFile.size());
-  // From the right: the name of a file may hold anything.
+  // Searches from the right, because the name of a file may contain anything.
   const std::size_t file_end = line.rfind(kLine);
   if (file_end == std::string_view::npos) return std::nullopt;
   const std::string_view rest = line.substr(file_end + kLine.size());
@@ -57,7 +57,7 @@ bool begins_thread(std::string_view line) {
          line.find("most recent call first") != std::string_view::npos;
 }
 
-// "#3  0x00007f453856984b c10d::Work::wait(...)"; the name may be missing.
+// Parses "#3  0x00007f453856984b c10d::Work::wait(...)". The name may be missing.
 std::optional<Frame> parse_native_line(std::string_view line) {
   if (!line.starts_with('#')) return std::nullopt;
   line.remove_prefix(std::min(line.find_first_of(" \t"), line.size()));
@@ -68,8 +68,8 @@ std::optional<Frame> parse_native_line(std::string_view line) {
   return Frame{.function = line.empty() ? "?" : short_function(line)};
 }
 
-// The end of what a bracket at `from` opens, behind the one that closes it. Between round ones, '<'
-// and '>' may be signs.
+// The position after the bracket that closes the one at `from`. Inside parentheses, '<' and '>' may
+// be operators.
 std::size_t behind_bracket(std::string_view text, std::size_t from) {
   std::string open;
   for (std::size_t i = from; i < text.size(); ++i) {
@@ -82,7 +82,7 @@ std::size_t behind_bracket(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-// Where an operator's name ends that begins at `from`: its '<' and '(' open nothing.
+// The position after the name of the operator at `from`. Its '<' and '(' are not brackets.
 std::size_t behind_operator(std::string_view text, std::size_t from) {
   constexpr std::string_view kSigns = "<>=!+-*/%^&|~[],";
   std::size_t end = from + std::string_view("operator").size();
@@ -95,7 +95,7 @@ bool is_word_start(std::string_view text, std::size_t at) {
   return at == 0 || text[at - 1] == ' ' || text[at - 1] == ':';
 }
 
-// Some tools shorten the files of libraries to what follows the folder that was searched.
+// Some tools give the files of libraries only relative to the folder that was searched.
 constexpr auto kStandardFiles = std::to_array<std::string_view>(
     {"threading.py",  "queue.py",     "selectors.py",   "subprocess.py", "socket.py",
      "ssl.py",        "pdb.py",       "bdb.py",         "cmd.py",        "runpy.py",
@@ -163,13 +163,13 @@ std::string short_function(std::string_view demangled) {
       const std::size_t end = behind_operator(demangled, i);
       kept += demangled.substr(i, end - i);
       i = end;
-    } else if (rest.starts_with(" [")) {  // "[clone .cold]"
+    } else if (rest.starts_with(" [")) {  // such as "[clone .cold]"
       break;
     } else if (rest.front() == '<') {
       i = behind_bracket(demangled, i);
     } else if (rest.front() == '(') {
       i = behind_bracket(demangled, i);
-      // A function inside of this one may follow; "const" and the like do not matter.
+      // A function nested in this one may follow. Ignore everything else, such as "const".
       const std::size_t inner = demangled.substr(i).find("::");
       const std::size_t blank = demangled.substr(i).find_first_of(" [<(");
       if (inner == 0 || (inner != std::string_view::npos && inner < blank)) continue;
@@ -180,7 +180,7 @@ std::string short_function(std::string_view demangled) {
     }
   }
   kept = facts::trimmed(kept);
-  // A return type stands in front of templates.
+  // Templates have their return type in front.
   const std::size_t blank = kept.rfind(' ', kept.find("operator"));
   if (blank != std::string::npos) kept.erase(0, blank + 1);
   if (kept.empty()) return "?";
@@ -189,7 +189,7 @@ std::string short_function(std::string_view demangled) {
 
 bool is_of_library(std::string_view file) {
   if (file.empty() || file == "???") return true;
-  // What `python -c` runs is the user's; "<frozen os>" and "<__array_function__ internals>" are
+  // Code of `python -c` belongs to the user. "<frozen os>" and "<__array_function__ internals>" do
   // not.
   if (file.starts_with('<')) return file != "<string>" && file != "<stdin>";
   for (const std::string_view part :

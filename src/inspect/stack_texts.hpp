@@ -1,4 +1,4 @@
-// The stacks that other programs print.
+// Parses the stacks that other programs print.
 #pragma once
 
 #include <optional>
@@ -15,23 +15,24 @@ namespace muster::inspect {
 
 constexpr std::size_t kMostFrames = 64;
 
-// Of the main thread in the JSON of `py-spy dump`. Empty: it has none, or this is no such text.
+// The main thread's stack in the JSON of `py-spy dump`. Empty if it has none, or if the text is
+// invalid.
 [[nodiscard]] std::vector<Frame> parse_pyspy(std::string_view json, pid_t pid);
 
-// Of the main thread, whose section is the last one that Python's faulthandler writes.
+// The main thread's stack, which is the last section that Python's faulthandler writes.
 [[nodiscard]] std::vector<Frame> parse_faulthandler(std::string_view text);
 
-// Of the only thread that eu-stack printed.
+// The stack of the only thread that eu-stack printed.
 [[nodiscard]] std::vector<Frame> parse_eu_stack(std::string_view text);
 
-// A C++ function without arguments, template arguments and return type.
+// The name of a C++ function without arguments, template arguments and return type.
 [[nodiscard]] std::string short_function(std::string_view demangled);
 
-// Whether a Python file belongs to the standard library or to a package rather than to the user.
+// Whether a Python file belongs to the standard library or a package, and not to the user.
 [[nodiscard]] bool is_of_library(std::string_view file);
 
-// "train.py:57 load_shard": the innermost frame outside of Python's library and of packages. Empty:
-// there is none.
+// Returns "train.py:57 load_shard" for the innermost frame outside of Python's library and
+// packages. Empty if there is no such frame.
 [[nodiscard]] std::string users_place(std::span<const Frame> frames);
 
 }  // namespace muster::inspect

@@ -18,13 +18,14 @@ enum class CallKind { kRead, kWrite, kSync, kLock, kControl, kPoll, kSelect, kOt
 
 struct KnownCall {
   CallKind kind = CallKind::kOther;
-  int x86 = -1;  // -1: there is none
+  int x86 = -1;  // -1: x86-64 does not have the call
   int arm = -1;
   const char* words = "";
   bool fails_after_stop = false;
 };
 
-// From the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
+// The numbers are from the kernel's arch/x86/entry/syscalls/syscall_64.tbl and
+// include/uapi/asm-generic/unistd.h.
 constexpr KnownCall kKnownCalls[] = {
     {CallKind::kRead, 0, 63, "read"},
     {CallKind::kRead, 17, 67, "pread64"},
@@ -114,7 +115,7 @@ bool is_terminal(std::string_view target) {
          target == "/dev/console";
 }
 
-// "a socket", "/data/shard-19", "standard input (/dev/pts/3)".
+// Returns "a socket", "/data/shard-19" or "standard input (/dev/pts/3)".
 std::string object_words(std::uint64_t fd, bool reads, const TargetOf& target_of) {
   if (fd >= kMostDescriptors) return "a file";
   const std::string raw = target_of(static_cast<int>(fd));
@@ -133,7 +134,8 @@ bool waits_for_lock(std::uint64_t command) {
   return command == kSetLockAndWait || command == kSetOpenFileLockAndWait;
 }
 
-// A call that the kernel restarts after a stop: only sleeps, polls and waits for a futex are.
+// Describes a call that the kernel has restarted after a stop. Only sleeps, polls and waits for a
+// futex are restarted in this way.
 std::string restarted_words(std::string_view waits_in) {
   if (waits_in.find("nanosleep") != std::string_view::npos) return "sleep";
   if (waits_in.find("futex") != std::string_view::npos) return "futex (a lock or a condition)";
@@ -145,7 +147,7 @@ std::string restarted_words(std::string_view waits_in) {
 
 std::optional<SystemCall> parse_system_call(std::string_view text) {
   const auto columns = facts::words(text);
-  if (columns.size() < 7) return std::nullopt;  // "running" and "-1 SP PC" have fewer
+  if (columns.size() < 7) return std::nullopt;  // "running" and "-1 SP PC" have fewer columns
   const auto call_number = facts::number<int>(columns[0]);
   if (!call_number || *call_number < 0) return std::nullopt;
   SystemCall call{.number = *call_number};
@@ -164,7 +166,7 @@ std::string describe(const SystemCall& call, Machine machine, const TargetOf& ta
   if (call.number == restart_number(machine)) return restarted_words(waits_in);
   const KnownCall* const known = known_call(call.number, machine);
   if (known == nullptr) return fmt::format("system call {}", call.number);
-  // An int in the program: the upper half of the register may hold anything.
+  // The argument is an int, so the upper half of the register may contain anything.
   const std::uint64_t first = call.arguments[0] & 0xFFFFFFFF;
   switch (known->kind) {
     case CallKind::kRead:
@@ -178,7 +180,7 @@ std::string describe(const SystemCall& call, Machine machine, const TargetOf& ta
     case CallKind::kControl:
       return (waits_for_lock(call.arguments[1] & 0xFFFFFFFF) ? "lock of " : "fcntl on ") +
              object_words(first, false, target_of);
-    case CallKind::kPoll:  // of nothing but the time
+    case CallKind::kPoll:  // without descriptors, it only waits
       return call.arguments[1] == 0 ? "sleep" : known->words;
     case CallKind::kSelect:
       return first == 0 ? "sleep" : fmt::format("poll ({})", known->words);
@@ -190,7 +192,7 @@ std::string describe(const SystemCall& call, Machine machine, const TargetOf& ta
 }
 
 std::string describe_place(std::string_view waits_in) {
-  // Beginnings or ends, as the names differ a little between kernels.
+  // Prefixes, because the names differ slightly between kernels.
   constexpr std::pair<std::string_view, const char*> kPlaces[] = {
       {"hrtimer_nanosleep", "sleep"},
       {"do_nanosleep", "sleep"},
@@ -240,7 +242,8 @@ bool fails_after_stop(const SystemCall& call, Machine machine, const HasTimeLimi
   const bool receives = known->kind == CallKind::kRead || words == "accept";
   const bool sends = known->kind == CallKind::kWrite || words == "connect";
   if (!receives && !sends) return false;
-  if (words == "recvmmsg" && call.arguments[4] != 0) return true;  // a time limit of its own
+  // The call has a time limit of its own.
+  if (words == "recvmmsg" && call.arguments[4] != 0) return true;
   return has_time_limit(static_cast<int>(call.arguments[0]), receives ? SO_RCVTIMEO : SO_SNDTIMEO);
 }
 

@@ -1,4 +1,4 @@
-// The system call in which a thread waits, as /proc/PID/syscall tells it.
+// The system call in which a thread waits, from the text of /proc/PID/syscall.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace muster::inspect {
 
-enum class Machine { kX86, kArm };  // both with 64 bits; their system calls have other numbers
+enum class Machine { kX86, kArm };  // both 64-bit; their system calls have different numbers
 
 #if defined(__aarch64__)
 constexpr Machine kThisMachine = Machine::kArm;
@@ -25,26 +25,26 @@ struct SystemCall {
   friend bool operator==(const SystemCall&, const SystemCall&) = default;
 };
 
-// Nothing if the thread runs or is stopped outside of a call, or the text is not of that form.
+// Returns nothing if the thread is running, is stopped outside a call, or if the text is invalid.
 [[nodiscard]] std::optional<SystemCall> parse_system_call(std::string_view text);
 
-// Where /proc/PID/fd/NUMBER points: "/data/shard-19", "socket:[123]"; empty: not told.
+// The target of /proc/PID/fd/NUMBER: "/data/shard-19", "socket:[123]"; empty if unknown.
 using TargetOf = std::function<std::string(int fd)>;
 
-// In words that begin as described at Process::call. `waits_in` is the kernel's name for the place
-// where the thread waits: it tells which call a restarted one was.
+// Describes the call in the words listed at Process::call. `waits_in` is the kernel's name for the
+// function in which the thread waits. It shows which call was restarted.
 [[nodiscard]] std::string describe(const SystemCall& call, Machine machine,
                                    const TargetOf& target_of, std::string_view waits_in);
 
-// The same from the kernel's name for the place alone, for where ptrace is not permitted; empty:
-// the place does not tell.
+// Like describe, but from `waits_in` alone, if ptrace is not permitted. Empty if that name is not
+// known.
 [[nodiscard]] std::string describe_place(std::string_view waits_in);
 
-// Whether a socket has a time limit: SO_RCVTIMEO or SO_SNDTIMEO. False for what is no socket.
+// Whether a socket has a time limit: SO_RCVTIMEO or SO_SNDTIMEO. False if it is not a socket.
 using HasTimeLimit = std::function<bool(int fd, int option)>;
 
-// True: the call fails with EINTR after a debugger stopped the thread, where others are restarted
-// by the kernel without the program's notice. See signal(7).
+// Whether the call fails with EINTR after a debugger has stopped the thread. The kernel restarts
+// other calls without the program noticing. See signal(7).
 [[nodiscard]] bool fails_after_stop(const SystemCall& call, Machine machine,
                                     const HasTimeLimit& has_time_limit);
 

@@ -45,7 +45,7 @@ bool is_over(Deadline deadline) {
   return tools_must_end || time_left(deadline).count() == 0;
 }
 
-// The right to run one of the tools that run at the same time.
+// Permission to run one of the tools that may run at the same time.
 class Turn {
  public:
   explicit Turn(Deadline deadline) {
@@ -60,7 +60,7 @@ class Turn {
 
  private:
   static std::counting_semaphore<>& turns() {
-    // Never destroyed: threads that are left behind may use it at the end of the process.
+    // Never destroyed, because abandoned threads may use it while the process ends.
     static auto* const all =
         new std::counting_semaphore<>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
     return *all;
@@ -81,7 +81,8 @@ bool make_pipe(Pipe& made) {
   return true;
 }
 
-// Ours, but in English and without looking for debug information in the network.
+// Our environment, but in English, and so that tools do not search the network for debug
+// information.
 std::vector<std::string> tool_environment() {
   std::vector<std::string> variables;
   for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
@@ -101,7 +102,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// The process; -1: it could not be started.
+// Starts the process and returns its PID, or -1 if that failed.
 pid_t spawn(std::vector<std::string> argv, const Pipe& out, const Pipe& err) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -113,7 +114,7 @@ pid_t spawn(std::vector<std::string> argv, const Pipe& out, const Pipe& err) {
   sigset_t none;
   ::sigemptyset(&none);
   sigset_t pipe_only = none;
-  ::sigaddset(&pipe_only, SIGPIPE);  // we ignore it; a tool whose reader is gone must end
+  ::sigaddset(&pipe_only, SIGPIPE);  // we ignore it, but a tool whose reader has gone must end
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &pipe_only);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -126,7 +127,7 @@ pid_t spawn(std::vector<std::string> argv, const Pipe& out, const Pipe& err) {
   return failed == 0 ? pid : -1;
 }
 
-// False: the stream has ended.
+// Returns false at the end of the stream.
 bool take_output(int fd, std::string& kept, std::size_t most) {
   std::array<char, 16384> buffer{};
   const ssize_t got = ::read(fd, buffer.data(), buffer.size());
@@ -137,7 +138,7 @@ bool take_output(int fd, std::string& kept, std::size_t most) {
   return true;
 }
 
-// False: the deadline passed before both streams ended.
+// Returns false if the deadline passed before both streams ended.
 bool collect_output(const Pipe& out, const Pipe& err, Deadline deadline, ToolAnswer& answer) {
   std::array<pollfd, 2> streams = {pollfd{out.reader.get(), POLLIN, 0},
                                    pollfd{err.reader.get(), POLLIN, 0}};
@@ -165,13 +166,13 @@ bool wait_until(const Over& over, pid_t pid, int& status) {
   }
 }
 
-// Root's, or the one that most distributions make for each user, with the user's number. Asking who
-// else is a member could take long: a directory service may be away.
+// Whether the group is root's, or the user's private one that most distributions create with the
+// same number. Does not ask for other members, since a directory service could take long to answer.
 bool is_own_group(gid_t group) {
   return group == 0 || (group == ::getegid() && group == ::geteuid());
 }
 
-// A folder such as /tmp, where everybody may add files but not touch those of others, will do.
+// Accepts folders such as /tmp, in which everybody may add files but not change those of others.
 bool only_we_change(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return false;
@@ -209,7 +210,7 @@ static ToolAnswer run(const std::vector<std::string>& argv, std::chrono::millise
   if (is_whole && wait_until([&] { return is_over(deadline); }, pid, answer.status)) return answer;
   answer.timed_out = true;
   ::kill(pid, SIGKILL);
-  if (attached_to > 0) ::kill(attached_to, SIGCONT);  // our own end may come before the tool's
+  if (attached_to > 0) ::kill(attached_to, SIGCONT);  // this process may end before the tool does
   const Deadline grace = Clock::now() + kGrace;
   (void)wait_until([&] { return time_left(grace).count() == 0; }, pid, answer.status);
   return answer;
@@ -222,14 +223,14 @@ ToolAnswer run_tool(const std::vector<std::string>& argv, std::chrono::milliseco
 
 ToolAnswer run_attached(const std::vector<std::string>& argv, pid_t pid,
                         std::chrono::milliseconds most, Deadline deadline) {
-  ++attached_tools;  // before end_tools is looked at in run_tool
+  ++attached_tools;  // must precede the check of end_tools in run_tool
   const auto before = sys::read_process_stat(pid);
   const pid_t stoppable = before && before->state != 'T' ? pid : 0;
   const ToolAnswer answer = run(argv, most, deadline, stoppable);
   const bool failed = answer.timed_out || answer.status != 0;
   const auto now = sys::read_process_stat(pid);
   const bool is_same = before && now && before->start_ticks == now->start_ticks;
-  // SIGCONT also takes back a stop signal that has not reached the process yet.
+  // SIGCONT also cancels a stop signal that has not reached the process yet.
   if (answer.started && failed && is_same && stoppable > 0) ::kill(pid, SIGCONT);
   --attached_tools;
   return answer;

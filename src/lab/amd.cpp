@@ -1,4 +1,5 @@
-// What AMD's driver and amd-smi show. The JSON has the form of ROCm 7: lists inside "gpu_data".
+// The lab's version of AMD's driver files and amd-smi. The JSON has the form of ROCm 7: lists
+// inside "gpu_data".
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -9,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFirstGpuNode = 2;  // of the topology: after the two with the processors
+constexpr int kFirstGpuNode = 2;  // in the topology; the first two nodes are CPUs
 constexpr int kFirstRenderMinor = 128;
 constexpr std::int64_t kMib = 1 << 20;
 
@@ -127,7 +128,7 @@ void add_kfd_node(const Hardware& hardware, std::size_t i, Tree& tree) {
   const auto bytes = hardware.model.memory_mib * kMib;
   const int bus = std::stoi(gpu.pci.address.substr(5, 2), nullptr, 16);
   tree[node + "/gpu_id"] = {.content = fmt::format("{}\n", kfd_id(i))};
-  tree[node + "/name"] = {.content = "ip discovery\n"};  // of GPUs that describe themselves
+  tree[node + "/name"] = {.content = "ip discovery\n"};  // name that newer kernels give to GPUs
   tree[node + "/properties"] = {
       .content = fmt::format("cpu_cores_count 0\nsimd_count 1216\nmem_banks_count 1\n"
                              "caches_count 500\nio_links_count 8\ngfx_target_version 90402\n"

@@ -38,7 +38,7 @@ Result<void> docker0(const Spec& spec, int host, const std::string& /*argument*/
 }
 
 Result<void> loopback_name(const Spec& spec, int host, const std::string& /*argument*/) {
-  // First in the file, as some installers write it: the first match is what resolvers return.
+  // Added as the first line, as some installers do, because resolvers return the first match.
   return shell(spec, host, "sed -i \"1i 127.0.1.1 $(hostname)\" /etc/hosts");
 }
 
@@ -54,7 +54,7 @@ Result<void> ssh_modes(const Spec& spec, int host, const std::string& /*argument
 }
 
 Result<void> host_key(const Spec& spec, int host, const std::string& /*argument*/) {
-  const auto pid = node_pid(spec.name, host_name(host)).value_or(0);  // 0: shell() will complain
+  const auto pid = node_pid(spec.name, host_name(host)).value_or(0);  // 0: shell() will report that
   const unsigned long old_socket = listening_socket(pid, 22);
   MUSTER_CHECK(shell(spec, host,
                      "rm /etc/ssh/ssh_host_ed25519_key /etc/ssh/ssh_host_ed25519_key.pub\n"
@@ -75,7 +75,8 @@ Result<void> hold_port(const Spec& spec, int host, const std::string& argument) 
   }
   int listener = -1;  // kept open by the process that stays
   const auto prepare = [&]() -> Result<void> {
-    // Changing the user hid it from that user, and no other process of theirs is hidden.
+    // Changing the user made this process invisible to that user. Real processes of the user are
+    // visible.
     (void)::prctl(PR_SET_DUMPABLE, 1);
     listener = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in any{};
@@ -94,8 +95,8 @@ Result<void> hold_port(const Spec& spec, int host, const std::string& argument) 
   return {};
 }
 
-// One port of a RoCE card with the GIDs that the kernel makes for it: link-local and IPv4-mapped,
-// each as RoCE v1 and v2.
+// A port of a RoCE card with the GIDs that the kernel makes: link-local and IPv4-mapped, each as
+// RoCE v1 and v2.
 std::string fake_rdma_script(const Spec& spec, int host) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   (void)std::sscanf(address(host, 0).c_str(), "%u.%u.%u.%u", &a, &b, &c, &d);
@@ -123,12 +124,12 @@ Result<void> fake_rdma(const Spec& spec, int host, const std::string& /*argument
   return shell(spec, host, fake_rdma_script(spec, host));
 }
 
-// What a container without --shm-size has.
+// The size in a container without --shm-size.
 Result<void> small_shm(const Spec& spec, int host, const std::string& /*argument*/) {
   return shell(spec, host, "mount -o remount,size=64m /dev/shm");
 }
 
-// On sshd, so that logins have it, as with limits.d; the soft limit and the hard one.
+// Sets the soft and the hard limit of sshd, which logins inherit, as with limits.d.
 Result<void> login_limit(const Spec& spec, int host, const std::string& limit) {
   const std::size_t equals = limit.find('=');
   const auto is_in = [](std::string_view text, std::string_view characters) {
@@ -146,7 +147,7 @@ Result<void> login_limit(const Spec& spec, int host, const std::string& limit) {
                fmt::format("prlimit --pid \"$(cat /run/sshd.pid)\" --{0}={1}:{1}", name, value));
 }
 
-// Without what compilers and libraries choose their fastest code by.
+// Removes the instruction sets for which compilers and libraries have their fastest code.
 Result<void> other_cpu(const Spec& spec, int host, const std::string& /*argument*/) {
   return shell(spec, host,
                "sed -E '/^(flags|Features)/ s/ (avx|fma|sve|atomics|asimddp)[a-z0-9_]*//g' "

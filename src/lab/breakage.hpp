@@ -1,4 +1,4 @@
-// Things to break on one host, as found on real clusters. A new one is a row in the table.
+// Ways to break one host that occur on real clusters. A new one is a row in the table.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@ namespace muster::lab {
 
 struct Breakage {
   std::string_view name;
-  std::string_view argument;  // its name for people, empty: takes none
+  std::string_view argument;  // name of the argument in --help; empty: none
   std::string_view what;      // one line for --help
   Result<void> (*apply)(const Spec& spec, int host, const std::string& argument);
 };
 
 [[nodiscard]] std::span<const Breakage> breakages();
 
-// Looks the name up, checks that the argument fits, and does it.
+// Finds the breakage by name, checks the argument, and applies it.
 [[nodiscard]] Result<void> break_host(const Spec& spec, int host, std::string_view name,
                                       const std::string& argument);
 

@@ -25,7 +25,7 @@ std::optional<std::size_t> count_from(std::string_view text) {
   return number;
 }
 
-// The n-th card that carries the job's traffic, or any card by its name.
+// The n-th card that carries the job's traffic, counted from 0, or any card by its name.
 Result<RdmaDevice*> find_rail(Hardware& hardware, Argument wanted) {
   const auto number = count_from(wanted);
   std::size_t seen = 0;
@@ -153,7 +153,7 @@ Result<void> gpu_remap_failed(Hardware& hardware, Argument wanted) {
 }
 
 Result<void> gpu_throttled(Hardware& hardware, Argument wanted) {
-  // hw_slowdown and hw_thermal_slowdown
+  // the bits for hw_slowdown and hw_thermal_slowdown
   return to_gpu(hardware, wanted, [](Gpu& gpu) { gpu.clock_reasons = 0x48; });
 }
 
@@ -181,7 +181,7 @@ Result<void> gpu_prohibited(Hardware& hardware, Argument wanted) {
   return to_gpu(hardware, wanted, [](Gpu& gpu) { gpu.compute_mode = "Prohibited"; });
 }
 
-// "GPU", or "GPU:PID" once the process runs.
+// The argument is "GPU", or "GPU:PID" once the process is running.
 Result<void> gpu_process(Hardware& hardware, Argument wanted) {
   const std::size_t colon = std::min(wanted.find(':'), wanted.size());
   const auto pid = count_from(std::string_view(wanted).substr(std::min(colon + 1, wanted.size())));

@@ -1,5 +1,5 @@
-// What can be wrong with a host's GPUs and network cards, as found on real clusters. Pure. A new
-// one is a row in the table.
+// Defects of a host's GPUs and network cards that occur on real clusters. Pure. A new one is a row
+// in the table.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace muster::lab {
 
 struct Damage {
   std::string_view name;
-  std::string_view argument;  // its name for people, empty: takes none
+  std::string_view argument;  // name of the argument in --help; empty: none
   std::string_view what;      // one line for --help
   Result<void> (*apply)(Hardware& hardware, const std::string& argument);
 };
@@ -21,7 +21,7 @@ struct Damage {
 [[nodiscard]] std::span<const Damage> damages();
 [[nodiscard]] const Damage* find_damage(std::string_view name);
 
-// Its name among the damages: the one that needs a process on the host.
+// The name of the only defect that needs a process on the host.
 constexpr std::string_view kForeignProcess = "gpu-process";
 
 }  // namespace muster::lab

@@ -18,7 +18,7 @@ std::string wire_file(const Spec& spec, int host, int nic) {
   return fmt::format("{}/wire{}", host_folder(spec.name, host_name(host)), nic);
 }
 
-// The interface by which the host's cable hangs in the bridge.
+// The interface by which the host's cable is connected to the bridge.
 std::string bridge_port(const Spec& spec, int host, int nic) {
   return recorded_process(wire_file(spec, host, nic)) ? wire_outer_name(host, nic)
                                                       : port_name(host, nic);
@@ -32,8 +32,8 @@ Result<void> run_in_network(const Spec& spec, pid_t pid, std::vector<std::string
       Error{.what = fmt::format("'{}' failed: {}", fmt::join(words, " "), ended.err)});
 }
 
-// A packet socket must see frames as a cable carries them: none larger than the MTU, none without
-// its checksum.
+// Switches offloading on or off. A packet socket must see frames as a cable carries them: not
+// larger than the MTU, and with checksums.
 Result<void> set_offload(const Spec& spec, pid_t pid, const std::string& interface, bool on) {
   const std::string value = on ? "on" : "off";
   return run_in_network(
@@ -44,7 +44,8 @@ Result<void> set_offload(const Spec& spec, pid_t pid, const std::string& interfa
 Result<void> stop_wire(const Spec& spec, int host, int nic) {
   const auto pid = recorded_process(wire_file(spec, host, nic));
   if (pid) MUSTER_CHECK(end_process(*pid));
-  // Also when it died by itself or never came up: its two ends are still there then.
+  // Also needed if the process ended by itself or never started, because its two interfaces exist
+  // then.
   try_in_switch(spec.name, fmt::format("link del {}\n", wire_outer_name(host, nic)));
   return {};
 }
@@ -52,8 +53,8 @@ Result<void> stop_wire(const Spec& spec, int host, int nic) {
 struct Ends {
   pid_t host_pid;
   pid_t switch_pid;
-  std::string interface;  // in the host
-  std::string port;       // in the switch
+  std::string interface;  // on the host
+  std::string port;       // on the switch
 };
 
 Result<void> limit_rate(const Spec& spec, const Ends& ends, std::int64_t bits_per_second) {
@@ -89,8 +90,8 @@ Result<void> start_wire(const Spec& spec, int host, int nic, const Ends& ends, c
   return in_switch(spec.name, fmt::format("link set {} master {} up\n", outer, bridge_name(nic)));
 }
 
-// Whether the cable hangs in no bridge, neither by its port nor by a wire's end. The end of a wire
-// whose process has died is still there.
+// Whether the cable is connected to no bridge, neither by its port nor by the interface of a wire
+// process. That interface still exists after the wire process has ended.
 Result<bool> cut_off(int host, int nic, const Ends& ends) {
   for (const std::string& name : {wire_outer_name(host, nic), ends.port}) {
     MUSTER_TRY(const sys::Ended shown,
@@ -103,7 +104,7 @@ Result<bool> cut_off(int host, int nic, const Ends& ends) {
 
 Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
   MUSTER_CHECK(stop_wire(spec, host, nic));
-  // Where no shape was set there is nothing to delete, and that is no error.
+  // Fails if no shape was set, which is not an error.
   (void)run_in_network(spec, ends.host_pid, {"tc", "qdisc", "del", "dev", ends.interface, "root"});
   (void)run_in_network(spec, ends.switch_pid, {"tc", "qdisc", "del", "dev", ends.port, "root"});
   MUSTER_CHECK(set_offload(spec, ends.host_pid, ends.interface, true));
@@ -112,7 +113,7 @@ Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
       spec.name, fmt::format("link set {} master {} up\n", port_name(host, nic), bridge_name(nic)));
 }
 
-// The cards of the profile whose cable is in the switch on a healthy host.
+// The profile's cards whose cables are connected to the switch on a healthy host.
 std::vector<RailInterface> cabled_rails(const Spec& spec, int host) {
   std::vector<RailInterface> rails = rails_of(spec, host);
   std::erase_if(rails, [](const RailInterface& rail) { return !rail.in_switch; });
@@ -145,7 +146,7 @@ Result<void> cut(const Spec& spec, int host) {
   for (const RailInterface& rail : cabled_rails(spec, host)) {
     rail_lines += fmt::format("link set {} nomaster\n", rail_port_name(host, rail.number));
   }
-  if (!rail_lines.empty()) try_in_switch(spec.name, rail_lines);  // `break` removes cards
+  if (!rail_lines.empty()) try_in_switch(spec.name, rail_lines);  // `break` may have removed cards
   return in_switch(spec.name, lines);
 }
 
@@ -168,8 +169,8 @@ Result<void> mend(const Spec& spec, int host) {
 Result<void> kill(const Spec& spec, int host) {
   MUSTER_TRY(const pid_t pid, first_process(spec, host_name(host)));
   MUSTER_CHECK(end_process(pid));
-  // The host's network answers pings until the kernel gets round to removing it; a dead host
-  // does not. The farewells of its connections have been sent by now.
+  // The kernel may remove the host's network later, and until then it would answer pings, unlike a
+  // dead host. The connections have been closed by now, so the peers know.
   return remove_cables(spec, host);
 }
 
@@ -180,7 +181,7 @@ Result<void> crash(const Spec& spec, int host) {
 
 Result<void> restart(const Spec& spec, int host) {
   if (const auto pid = node_pid(spec.name, host_name(host))) MUSTER_CHECK(end_process(*pid));
-  MUSTER_CHECK(remove_cables(spec, host));  // also when the host ended by itself
+  MUSTER_CHECK(remove_cables(spec, host));  // needed even if the host has ended by itself
   MUSTER_CHECK(mend_hardware(spec, host));
   return start_hosts(spec, {&host, 1});
 }

@@ -1,5 +1,5 @@
-// What a host of the lab shows of GPUs and network cards: the profile of a machine, made this
-// host's own, with whatever is broken about it. Plain values; pure.
+// The GPUs and network cards that a host of the lab shows: the profile of a machine with this
+// host's own identifiers and defects. Plain values; pure.
 #pragma once
 
 #include <map>
@@ -15,17 +15,18 @@ namespace muster::lab {
 struct PciDevice {
   std::string address;                    // 0000:1b:00.0
   std::string vendor, device, pci_class;  // 0x10de, 0x2330, 0x030200
-  std::string driver;                     // empty: none is bound
-  std::vector<std::string> bridges;       // above it, the root port first
+  std::string driver;                     // empty: no driver
+  std::vector<std::string> bridges;       // bridges above it, beginning with the root port
   int numa = 0;
   int width = 16;
   int max_width = 16;
   std::string speed, max_speed;  // 32.0 GT/s PCIe
-  bool answers = true;           // false: reads return all ones, as from a device that fell off
+  // False: reads return all ones, as from a device that fell off the bus.
+  bool answers = true;
 };
 
 struct GpuProcess {
-  int pid = 0;  // on the host
+  int pid = 0;  // PID that the process has on the host
   std::string name;
   int memory_mib = 0;
 };
@@ -37,7 +38,7 @@ struct Gpu {
   unsigned clock_reasons = 0;  // the bits of clocks_event_reasons.active
   std::string compute_mode = "Default";
   int ecc_uncorrected = 0;
-  int links_down = 0;  // of its NVLinks
+  int links_down = 0;  // how many of its NVLinks are down
   bool remap_pending = false;
   bool remap_failed = false;
   bool mig = false;
@@ -46,25 +47,25 @@ struct Gpu {
 };
 
 struct GpuModel {
-  std::string vendor;  // nvidia, amd; empty: no GPU
+  std::string vendor;  // nvidia or amd; empty: no GPU
   std::string name;
   std::string driver;           // version of the kernel module
-  std::string runtime;          // highest CUDA, or the ROCm that is installed
+  std::string runtime;          // highest CUDA version, or installed ROCm version
   std::string kernel_platform;  // as in the first line of /proc/driver/nvidia/version
   std::string compute_capability;
   std::string vbios;
-  int memory_mib = 0;  // 0: the tool reports none, as where CPU and GPU share their memory
+  int memory_mib = 0;  // 0: the tool reports none, because CPU and GPU share memory
   int power_limit_watts = 0;
   int links = 0;           // NVLinks per GPU
   std::string link_speed;  // GB/s, as nvidia-smi nvlink -s prints it
   bool ecc = true;
-  bool mig = true;      // the model can be divided
-  bool fabric = false;  // NVSwitches: the fabric manager has to run
+  bool mig = true;      // whether the model supports MIG
+  bool fabric = false;  // has NVSwitches, so the fabric manager must run
 };
 
 struct Gid {
   int index = 0;
-  bool ipv4 = false;  // else the link-local address
+  bool ipv4 = false;  // false: the link-local address
   bool v2 = false;
 };
 
@@ -72,18 +73,19 @@ struct RdmaDevice {
   std::string name;
   std::string use;  // rail, storage or management
   PciDevice pci;
-  std::string link_layer;  // as the kernel writes it: InfiniBand, Ethernet, Unknown
+  std::string link_layer;  // as in sysfs: InfiniBand, Ethernet, Unknown
   std::string rate;
   std::string state = "4: ACTIVE";
   std::string phys_state = "5: LinkUp";
-  std::string firmware, board, type;  // fw_ver, board_id, hca_type; empty: there is no such file
-  std::string guid;                   // 16 hexadecimal digits, this host's
+  std::string firmware, board, type;  // fw_ver, board_id, hca_type; empty: no such file
+  std::string guid;                   // 16 hexadecimal digits that differ between hosts
   std::string mac;
-  std::string interface;  // empty: it has none
+  std::string interface;  // empty: none
   std::string address;    // of the interface; empty: none
   std::vector<Gid> gids;
-  std::vector<int> gid_shifts;                 // added to the indices, by host in turn
-  std::map<std::string, long> error_counters;  // those that are not 0
+  // Numbers to add to the GID indices; hosts take them in turn.
+  std::vector<int> gid_shifts;
+  std::map<std::string, long> error_counters;  // only those that are not 0
   int mtu = 1500;
   bool present = true;
 };
@@ -94,25 +96,25 @@ struct Hardware {
   std::string name, about;
   std::vector<std::string> sources;
   int numa_nodes = 1;
-  std::string management;  // the interface of the lab's first network
+  std::string management;  // name of the interface in the lab's first network
   PciDevice management_card;
   GpuModel model;
   std::vector<Gpu> gpus;
   std::vector<RdmaDevice> rdma;
   std::vector<PciDevice> others;
-  std::vector<std::string> modules;  // loaded, as lsmod names them
+  std::vector<std::string> modules;  // loaded modules, as in lsmod
   std::vector<std::string> kernel_log;
-  long uptime_us = 0;  // when the lines of the kernel's log were written
+  long uptime_us = 0;  // time of the lines in the kernel's log
   ToolState tool = ToolState::kWorks;
-  bool fabric_manager = false;  // runs
+  bool fabric_manager = false;  // whether it is running
 };
 
-// The machines that `lab up --like` knows.
+// The names of the machines that `lab up --like` accepts.
 [[nodiscard]] std::vector<std::string> profile_names();
 [[nodiscard]] Result<Hardware> load_profile(std::string_view name);
 [[nodiscard]] Result<Hardware> parse_profile(std::string_view name, std::string_view yaml);
 
-// Files that are embedded in the binary.
+// A file that is embedded in the binary.
 struct EmbeddedText {
   std::string_view name;
   std::string_view text;
@@ -120,21 +122,21 @@ struct EmbeddedText {
 [[nodiscard]] const std::vector<EmbeddedText>& profile_texts();
 [[nodiscard]] std::string_view nvidia_smi_program();
 
-// Gives the profile what differs from host to host: serial numbers, GUIDs, addresses, GID indices.
+// Sets what differs between hosts: serial numbers, GUIDs, addresses, GID indices.
 void make_own(Hardware& hardware, int host);
 
-// The address of a card on its own network, in 198.19.128.0/17, a subnet for each card.
+// The address of a card in 198.19.128.0/17, where each card has its own subnet.
 constexpr int kRailPrefixLength = 24;
 [[nodiscard]] std::string rail_address(int rail, int host);
 
-// A network card with an interface other than the first network's: a cable of its own.
+// A network card whose interface is not in the first network and has its own cable.
 struct RailInterface {
-  int number = 0;  // counts the cards of the profile
+  int number = 0;  // number of the card in the profile
   std::string interface;
-  std::string address;  // empty: it has none
+  std::string address;  // empty: none
   std::string mac;
   int mtu = 1500;
-  bool in_switch = true;  // false: no cable, or one to another kind of network
+  bool in_switch = true;  // false: no cable, or a cable to another kind of network
   bool up = true;
 
   [[nodiscard]] std::vector<HostAddress> addresses() const {
@@ -144,7 +146,7 @@ struct RailInterface {
 };
 [[nodiscard]] std::vector<RailInterface> rail_interfaces(const Hardware& hardware);
 
-// Of a healthy host of the lab; without any where the lab has no profile, and on the launcher.
+// The hardware of a healthy host of the lab. Empty without a profile, and for the launcher.
 [[nodiscard]] Result<Hardware> healthy_hardware(const Spec& spec, int host);
 [[nodiscard]] std::vector<RailInterface> rails_of(const Spec& spec, int host);
 

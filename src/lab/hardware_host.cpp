@@ -35,7 +35,7 @@ int machine_cpus() {
   return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-// The lines "NAME ARGUMENT" of the host's damage so far.
+// The host's damage so far, as lines "NAME ARGUMENT".
 std::string recorded_damage(const Spec& spec, int host) {
   return sys::read_file(damage_file(spec, host)).value_or("");
 }
@@ -57,7 +57,7 @@ Result<Hardware> damaged_hardware(const Spec& spec, int host, const std::string&
 
 struct Parts {
   HardwareFiles files;
-  Tree at_boot;  // on a /dev that each boot makes
+  Tree at_boot;  // created in /dev at each boot
 };
 
 Parts split(Tree tree) {
@@ -72,8 +72,8 @@ Parts split(Tree tree) {
   return parts;
 }
 
-// The overlay over /sys remembers the folders of interfaces that the kernel has removed since, and
-// answers ESTALE for them even after they have come back. Remounting makes it forget.
+// The overlay over /sys remembers the folders of interfaces that the kernel has removed meanwhile,
+// and gives ESTALE for them even after they have returned. Remounting resets that.
 Result<void> forget_old_interfaces() {
   if (::mount("overlay", "/sys", nullptr, MS_REMOUNT, nullptr) == 0) return {};
   return unexpected(system_error("cannot remount", "/sys"));
@@ -84,7 +84,8 @@ Result<void> rewrite_shown(const Tree& before, const Tree& wanted) {
   return write_tree("", before, wanted);
 }
 
-// Inside, through the mounts: an overlay does not see what is changed behind its back.
+// Writes from inside the host, through its mounts, because an overlay does not notice changes to
+// its layers.
 Result<void> write_inside(const Spec& spec, int host, const Tree& before, const Tree& wanted) {
   MUSTER_TRY(const int code, inside(spec, host_name(host), As::kRoot, [&] {
                const auto written = rewrite_shown(before, wanted);
@@ -122,7 +123,7 @@ Result<void> plug_in(const Spec& spec, int host, pid_t pid, const RailInterface&
   return unexpected(Error{.what = fmt::format("cannot set up {}", rail.interface)});
 }
 
-// The interface of a card follows the card.
+// Adds and removes the interfaces of cards that were added and removed.
 Result<void> change_network(const Spec& spec, int host, pid_t pid, const Hardware& before,
                             const Hardware& wanted) {
   for (const RailInterface& rail : rail_interfaces(before)) {
@@ -145,7 +146,8 @@ Result<void> change_network(const Spec& spec, int host, pid_t pid, const Hardwar
   return {};
 }
 
-// Runs a copy of sleep under another name, with the lab's mark and nothing else of ours.
+// Replaces this process by a copy of sleep with another name. Its environment contains only PATH
+// and the lab's mark.
 [[noreturn]] void sleep_as(const Spec& spec, std::string_view path, const char* name) {
   const std::string program(path), marked = mark(spec.name);
   const char* argv[] = {name, "infinity", nullptr};
@@ -158,7 +160,8 @@ Result<void> change_network(const Spec& spec, int host, pid_t pid, const Hardwar
   sleep_as(spec, kFabricManager, "/usr/bin/nv-fabricmanager");
 }
 
-// Inside the host: every process of this name, which the kernel has cut to 15 characters.
+// Runs inside the host: kills every process of this name. The kernel has cut the name to 15
+// characters.
 int end_processes_named(const std::string& name) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
@@ -176,7 +179,7 @@ Result<void> change_services(const Spec& spec, int host, const Hardware& before,
   if (!wanted.fabric_manager) {
     MUSTER_TRY(const int code, inside(spec, host_name(host), As::kRoot,
                                       [] { return end_processes_named("nv-fabricmanage"); }));
-    (void)code;  // it may have ended by itself
+    (void)code;  // the process may have ended by itself
     return {};
   }
   const auto nothing = []() -> Result<void> { return {}; };
@@ -194,7 +197,7 @@ Result<void> change(const Spec& spec, int host, const Hardware& before, const Ha
                       hardware_tree(wanted, machine_cpus()));
 }
 
-// The pid in the numbers of the host: the last of the line NSpid.
+// The PID that the process has on the host: the last number in the line NSpid.
 Result<int> pid_on_host(pid_t pid) {
   MUSTER_TRY(const std::string status, sys::read_file(fmt::format("/proc/{}/status", pid)));
   const std::size_t start = status.find("NSpid:");
@@ -278,7 +281,7 @@ Result<void> mend_hardware(const Spec& spec, int host) {
       for (const GpuProcess& process : gpu.processes) {
         MUSTER_TRY(const int code, inside(spec, host_name(host), As::kRoot,
                                           [&] { return ::kill(process.pid, SIGKILL); }));
-        (void)code;  // it may have ended by itself
+        (void)code;  // the process may have ended by itself
       }
     }
     MUSTER_CHECK(change(spec, host, before, wanted));

@@ -1,4 +1,5 @@
-// The hardware that hosts show: put on a host's disk, broken while the host runs, and mended.
+// The hardware that hosts show: how it is put on a host's disk, broken while the host runs, and
+// repaired.
 #pragma once
 
 #include <string>
@@ -11,17 +12,17 @@
 
 namespace muster::lab {
 
-// What `up` puts on the disk of a host.
+// What `up` writes to the disk of a host.
 [[nodiscard]] HardwareFiles healthy_files(const Spec& spec, int host);
 
-// For the first process of a host: makes the files in /dev and starts the fabric manager, as a
-// child of that process, which reaps it.
+// Called by the first process of a host. Creates the files in /dev, and starts the fabric manager
+// as a child of the calling process, which reaps it.
 [[nodiscard]] Result<void> boot_hardware(const Spec& spec, int host);
 
 [[nodiscard]] Result<void> damage_host(const Spec& spec, int host, const Damage& damage,
                                        const std::string& argument);
 
-// Undoes all damage: on a host that runs, or on the disk of one that does not.
+// Undoes all damage, on a running host or on the disk of a host that is down.
 [[nodiscard]] Result<void> mend_hardware(const Spec& spec, int host);
 
 }  // namespace muster::lab

@@ -10,7 +10,7 @@ namespace muster::lab {
 namespace {
 
 constexpr std::string_view kDevices = "/sys/devices/";
-constexpr int kShownGids = 16;  // a real card has 256 entries, nearly all of them empty
+constexpr int kShownGids = 16;  // a real card has 256 entries, most of them empty
 constexpr std::string_view kNoGid = "0000:0000:0000:0000:0000:0000:0000:0000";
 
 constexpr std::array kPortCounters = {"VL15_dropped",
@@ -64,7 +64,7 @@ void put_line(Tree& tree, const std::string& path, std::string_view text) {
   tree[path] = {.content = fmt::format("{}\n", text)};
 }
 
-// A link as sysfs makes them: relative. Both paths are absolute.
+// Adds a relative link, as sysfs has. Both paths must be absolute.
 void put_link(Tree& tree, const std::string& path, const std::string& target) {
   std::string up;
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
@@ -86,7 +86,7 @@ unsigned hex_number(std::string_view text) {
   return static_cast<unsigned>(std::stoul(std::string(text), nullptr, 16));
 }
 
-// The first 64 bytes, which lspci and hwloc read.
+// The first 64 bytes of the configuration space, which lspci and hwloc read.
 std::string pci_config(const PciDevice& device) {
   std::string config(64, device.answers ? '\0' : '\xff');
   if (!device.answers) return config;
@@ -162,7 +162,7 @@ std::string colons(const std::string& digits) {
                      digits.substr(12, 4));
 }
 
-// InfiniBand takes the card's GUID, Ethernet makes one from the address of the interface.
+// InfiniBand uses the card's GUID, while Ethernet derives an id from the interface's MAC address.
 std::string interface_id(const RdmaDevice& device) {
   if (device.link_layer == "InfiniBand") return device.guid;
   std::string digits = device.mac;
@@ -287,7 +287,8 @@ void add_modules(const Hardware& hardware, Tree& tree) {
   }
 }
 
-// Once as the kernel's ring buffer hands it out, once as a syslog daemon keeps it.
+// Adds the kernel's log in two forms: that of the kernel's ring buffer, and that of a syslog
+// daemon.
 void add_kernel_log(const Hardware& hardware, Tree& tree) {
   std::string records, lines;
   for (std::size_t i = 0; i < hardware.kernel_log.size(); ++i) {
@@ -300,7 +301,7 @@ void add_kernel_log(const Hardware& hardware, Tree& tree) {
   tree["/var/log/kern.log"] = {.content = lines, .mode = 0644};
 }
 
-// Programs look whether they are there and may be opened; all of them are /dev/null.
+// Programs check whether these files exist and can be opened. All of them are links to /dev/null.
 void add_device_files(const Hardware& hardware, Tree& tree) {
   const auto add = [&](const std::string& path, const char* target) {
     tree["/dev/" + path] = {.content = target, .is_link = true};

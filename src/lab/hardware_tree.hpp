@@ -1,4 +1,4 @@
-// The files by which programs see the hardware of a host: /sys, /proc/driver and the vendors'
+// The files in which programs see the hardware of a host: /sys, /proc/driver and the vendors'
 // tools. Pure.
 #pragma once
 
@@ -10,22 +10,23 @@
 
 namespace muster::lab {
 
-// `cpus`: how many the machine has; they are dealt out to the NUMA nodes of the profile.
+// `cpus` is the number of CPUs of the machine. They are distributed over the NUMA nodes of the
+// profile.
 [[nodiscard]] Tree hardware_tree(const Hardware& hardware, int cpus);
 
-// Folders of /sys whose real content the host must not show beside the profile's.
+// Folders of /sys whose real content must be hidden from the host.
 [[nodiscard]] std::vector<std::string> hidden_folders();
 
-// The CPUs of a NUMA node, as in 0-3; empty: it has none.
+// The CPUs of a NUMA node in the form 0-3; empty if it has none.
 [[nodiscard]] std::string cpu_list(int numa, int numa_nodes, int cpus);
 
-// Where the device is below /sys/devices: pci0000:15/0000:15:01.0/0000:18:00.0
+// The device's path below /sys/devices, such as pci0000:15/0000:15:01.0/0000:18:00.0.
 [[nodiscard]] std::string pci_path(const PciDevice& device);
 
-// The fabric manager of NVSwitches: here a process of that name that does nothing.
+// The fabric manager for NVSwitches. In the lab it is a process of this name that does nothing.
 constexpr std::string_view kFabricManager = "/usr/bin/nv-fabricmanager";
 
-// Parts of the whole: what each adds to the tree.
+// Parts of hardware_tree: each adds the files of one vendor.
 void add_nvidia(const Hardware& hardware, Tree& tree);
 void add_amd(const Hardware& hardware, Tree& tree);
 [[nodiscard]] std::string nvidia_smi_script(const Hardware& hardware, int cpus);

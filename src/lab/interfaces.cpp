@@ -18,7 +18,7 @@
 namespace muster::lab {
 namespace {
 
-constexpr std::string_view kListen = "0A";  // TCP_LISTEN, as /proc/net/tcp writes it
+constexpr std::string_view kListen = "0A";  // TCP_LISTEN in /proc/net/tcp
 
 void set_address(ifreq& request, in_addr address) {
   sockaddr_in socket_address{};
@@ -49,7 +49,8 @@ Result<void> add_ipv4(int socket, const std::string& name, const HostAddress& ad
   return {};
 }
 
-// An address whose uniqueness is being checked could not be used for a second or two.
+// Switches off duplicate address detection, during which an address cannot be used for one or two
+// seconds.
 Result<void> trust_addresses(const std::string& name) {
   const std::string path = fmt::format("/proc/sys/net/ipv6/conf/{}/accept_dad", name);
   const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));

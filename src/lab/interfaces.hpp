@@ -1,4 +1,4 @@
-// The few questions to the kernel's network that a host of the lab asks for itself.
+// Requests that a host of the lab makes to the kernel's network itself.
 #pragma once
 
 #include <span>
@@ -11,12 +11,13 @@
 
 namespace muster::lab {
 
-// Gives the interface of the calling process's network these addresses, one of each family at most,
-// and sets it up. IPv6 addresses are usable at once: nobody looks for duplicates first.
+// Gives an interface in the calling process's network namespace these addresses, at most one of
+// each family, and sets it up. IPv6 addresses can be used at once, without duplicate detection.
 [[nodiscard]] Result<void> bring_up(const std::string& name,
                                     std::span<const HostAddress> addresses);
 
-// The inode of the IPv4 socket that listens on `port` in the network of process `pid`; 0: none.
+// The inode of the IPv4 socket that listens on `port` in the network namespace of process `pid`; 0
+// if there is none.
 [[nodiscard]] unsigned long listening_socket(pid_t pid, int port);
 
 }  // namespace muster::lab

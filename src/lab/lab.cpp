@@ -27,7 +27,7 @@ namespace muster::lab {
 namespace {
 
 constexpr std::string_view kPasswordLetters =
-    "abcdefghjkmnpqrstuvwxyz23456789";  // 31, no look-alikes
+    "abcdefghjkmnpqrstuvwxyz23456789";  // 31 characters that are not easily confused
 constexpr auto kUnmountDeadline = std::chrono::seconds(2);
 
 std::string random_text(std::size_t size, std::string_view letters) {
@@ -36,7 +36,7 @@ std::string random_text(std::size_t size, std::string_view letters) {
     std::uint8_t byte = 0;
     if (::getrandom(&byte, 1, 0) != 1) continue;
     if (byte >= 256 / letters.size() * letters.size())
-      continue;  // or the first letters are likelier
+      continue;  // otherwise the first characters would be more frequent
     text[i++] = letters[byte % letters.size()];
   }
   return text;
@@ -59,8 +59,8 @@ void add_files(const std::filesystem::path& from, const std::string& to, const s
   }
 }
 
-// The programs beside this binary and their libraries, for hosts that do not see them there: below
-// /usr/local, in the same places relative to each other.
+// The programs next to this binary and their libraries, for hosts that cannot see them at their
+// path. They are copied below /usr/local, to the same relative places.
 std::vector<Copied> programs_beside_muster() {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -92,7 +92,7 @@ Result<Machine> look_at_machine(const Spec& spec) {
   return machine;
 }
 
-// What the lab starts, looked for before anything is made.
+// Checks that all programs exist that the lab starts, before anything is created.
 Result<void> check_programs() {
   for (const char* name :
        {"tini-static", "nsenter", "ip", "tc", "ethtool", "ssh-keygen", "/usr/sbin/sshd"}) {
@@ -109,8 +109,9 @@ bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.rfind(folder + "/", 0) == 0;
 }
 
-// Without links, or a mount would land where the link leads on this machine; and none inside
-// another, or making one's mount point would touch the other's real folder.
+// Resolves links, because otherwise a mount would be made at the link's target on this machine.
+// Rejects shares inside other shares, because creating the mount point of one would change the real
+// folder of the other.
 Result<void> settle_shares(std::vector<std::string>& shares) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     std::error_code bad;
@@ -162,7 +163,8 @@ Result<void> settle_hidden(std::vector<std::string>& folders) {
   return {};
 }
 
-// The first interface of each host is called as on that machine, unless --nic-names says otherwise.
+// The first interface of each host has the same name as on the profile's machine, unless
+// --nic-names sets another one.
 Result<void> settle_profile(Spec& spec) {
   if (spec.like.empty()) return {};
   MUSTER_TRY(const Hardware hardware, load_profile(spec.like));
@@ -170,7 +172,7 @@ Result<void> settle_profile(Spec& spec) {
   return {};
 }
 
-// Completes the spec with what is chosen here, and looks at what the plan needs of the machine.
+// Fills in missing values of the spec, and reads what the plan needs to know about the machine.
 Result<Machine> prepare(Spec& spec) {
   if (spec.password.empty()) spec.password = random_text(12, kPasswordLetters);
   MUSTER_CHECK(settle_root(spec.root));
@@ -207,9 +209,10 @@ Result<void> build(const Spec& spec, const Machine& machine) {
 Result<void> unmount(const std::string& folder) {
   const auto deadline = std::chrono::steady_clock::now() + kUnmountDeadline;
   while (::umount2(folder.c_str(), UMOUNT_NOFOLLOW) != 0) {
-    if (errno == EINVAL || errno == ENOENT) return {};  // not mounted: `up` did not get that far
+    if (errno == EINVAL || errno == ENOENT) return {};  // not mounted, because `up` was interrupted
     if (errno == EBUSY && std::chrono::steady_clock::now() > deadline) {
-      // Somebody outside the lab stands in it. Its processes are gone; the rest goes when they go.
+      // A process outside the lab is using it. The lab's own processes have ended. Detaching
+      // removes the disk when the outside process leaves.
       ::umount2(folder.c_str(), UMOUNT_NOFOLLOW | MNT_DETACH);
       return {};
     }
@@ -227,7 +230,8 @@ Result<void> remove(std::string_view lab) {
   if (!std::filesystem::remove(lab_folder(lab), ignored) && sys::exists(lab_folder(lab))) {
     return unexpected(system_error("cannot remove the lab's directory", lab_folder(lab)));
   }
-  ::rmdir(std::filesystem::path(lab_folder(lab)).parent_path().c_str());  // other labs may be in it
+  // Fails if other labs are in it.
+  ::rmdir(std::filesystem::path(lab_folder(lab)).parent_path().c_str());
   return {};
 }
 
@@ -271,7 +275,7 @@ Result<bool> down(std::string_view lab) {
   MUSTER_CHECK(validate(Spec{.name = std::string(lab), .hosts = 1}));
   if (!sys::exists(lab_folder(lab))) return false;
   const auto lock = Lock::take(lab, Lock::kExisting);
-  if (!lock && !sys::exists(lab_folder(lab))) return false;  // another `down` was quicker
+  if (!lock && !sys::exists(lab_folder(lab))) return false;  // another `down` was faster
   if (!lock) return unexpected(lock.error());
   MUSTER_CHECK(remove(lab));
   return true;
@@ -305,7 +309,7 @@ Result<Status> status(std::string_view lab) {
     const auto shown = sys::run({.argv = in_network_of(*pid, {"ip", "-o", "link"})});
     if (shown) ports = shown->out;
   }
-  // "5: p1@if2: <...> ... master br0 ..."
+  // A line is "5: p1@if2: <...> ... master br0 ...".
   const auto port_is = [&](const std::string& name, std::string_view what) {
     const std::size_t at = ports.find(fmt::format(" {}@", name));
     if (at == std::string::npos) return false;

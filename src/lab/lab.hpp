@@ -1,4 +1,4 @@
-// A lab: hosts made out of Linux namespaces on this machine. Everything here needs root.
+// A lab: hosts simulated by Linux namespaces on this machine. All functions here need root.
 #pragma once
 
 #include <string>
@@ -13,29 +13,29 @@ namespace muster::lab {
 struct HostStatus {
   std::string name;
   bool up = false;
-  bool connected = false;  // all its cables are in the switch
-  bool shaped = false;     // `link` slows one of them
+  bool connected = false;  // all cables are connected to the switch
+  bool shaped = false;     // `link` has shaped one of its cables
   std::vector<std::string> addresses;
   std::vector<std::string> interfaces;
 };
 
 struct Status {
   Spec spec;
-  std::vector<HostStatus> hosts;  // the launcher first
+  std::vector<HostStatus> hosts;  // beginning with the launcher
 };
 
-// Makes the lab; the spec's uid and password are chosen here when the password is empty. Returns
-// the spec as built. After an Error nothing is left.
+// Makes the lab. If the password is empty, chooses password and uid. Returns the spec as built. If
+// it fails, nothing is left behind.
 [[nodiscard]] Result<Spec> up(Spec spec);
 
-// What `up` would do, one line a step, with nothing done.
+// Describes what `up` would do, one line per step, without doing it.
 [[nodiscard]] Result<std::vector<std::string>> dry_run(Spec spec);
 
-// Ends every process of the lab and removes what `up` made, also after an `up` that was killed.
-// False: there was no such lab.
+// Ends every process of the lab and removes what `up` made, even if that `up` was killed. Returns
+// false if there was no such lab.
 [[nodiscard]] Result<bool> down(std::string_view lab);
 
-// The names of the labs that exist on this machine.
+// The names of the labs on this machine.
 [[nodiscard]] std::vector<std::string> labs();
 
 [[nodiscard]] Result<Spec> load(std::string_view lab);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(60);
 
-// False when the folder was removed while we waited for its lock.
+// Returns false if the folder was removed while this process waited for its lock.
 bool still_there(int fd, const std::string& path) {
   struct stat held{};
   struct stat now{};
@@ -29,12 +29,12 @@ Result<Lock> Lock::take(std::string_view lab, Folder folder) {
   const std::string path = lab_folder(lab);
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
   while (std::chrono::steady_clock::now() < deadline) {
-    // Another lab's `down` may remove the folder above, just now; then again.
+    // Another lab's `down` may just now have removed the parent folder. Then try again.
     if (folder == kMake && !sys::make_folders(path, 0755)) continue;
     sys::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT && folder == kMake) continue;
     if (!fd.valid()) return unexpected(system_error("cannot open the lab's directory", path));
-    // flock has no deadline of its own.
+    // Polls, because flock has no time limit.
     while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 &&
            std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -1,5 +1,6 @@
-// One change to a lab at a time. The lock lies on the lab's folder; processes that `up` has forked
-// but that have not yet executed their program hold it too, so that `down` never overtakes them.
+// Ensures that only one process changes a lab at a time, by a lock on the lab's folder. Processes
+// that `up` has forked hold it too until they execute their program, so that `down` cannot run
+// before that.
 #pragma once
 
 #include <string_view>
@@ -13,7 +14,7 @@ class Lock {
  public:
   enum Folder { kMake, kExisting };
 
-  // Waits for at most 60 s.
+  // Waits at most 60 s.
   [[nodiscard]] static Result<Lock> take(std::string_view lab, Folder folder);
 
  private:

@@ -43,8 +43,8 @@ constexpr auto kSshdDeadline = std::chrono::seconds(60);
 constexpr auto kStartDeadline = std::chrono::seconds(60);
 constexpr auto kPollInterval = milliseconds(5);
 
-// "PID START\n", which no later process will have; empty when there is no such process, or only its
-// remains that nobody has waited for yet.
+// "PID START\n", which identifies a process even if its PID is reused. Empty if there is no such
+// process, or if it is a zombie.
 std::string process_line(pid_t pid) {
   const auto stat = sys::read_process_stat(pid);
   return stat && !stat->ended() ? fmt::format("{} {}\n", pid, stat->start_ticks) : "";
@@ -54,14 +54,14 @@ std::string pid_file(std::string_view lab, std::string_view node) {
   return host_folder(lab, node) + "/pid";
 }
 
-// fork() into new namespaces; the child is their first process.
+// Forks into new namespaces, whose first process is the child.
 pid_t clone_into(int namespaces) {
   return static_cast<pid_t>(
       ::syscall(SYS_clone, static_cast<unsigned long>(namespaces | SIGCHLD), 0, 0, 0, 0));
 }
 
 Result<void> pivot_into(const std::string& root) {
-  // Both names the same: the old root comes to lie over the new one and is then let go.
+  // With "." for both, the old root is mounted over the new one and then unmounted.
   if (::chdir(root.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
       ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) {
     return unexpected(system_error("cannot enter the host's root", root));
@@ -69,7 +69,7 @@ Result<void> pivot_into(const std::string& root) {
   return {};
 }
 
-// Or a terminal or a pipe of our caller would stay open for the life of the lab.
+// Releases the terminal or pipe of our caller, which would stay open as long as the lab exists.
 void detach_from_terminal() {
   const int null = ::open("/dev/null", O_RDWR);
   for (const int fd : {0, 1, 2}) ::dup2(null, fd);
@@ -77,8 +77,8 @@ void detach_from_terminal() {
   ::setsid();
 }
 
-// The first process of a node. It is static and opened before the host's root hides it, so that it
-// runs whatever that root holds.
+// Opens the program for the first process of a node. It is static and opened before the host's root
+// hides it, so it runs whatever that root contains.
 Result<sys::Fd> open_init() {
   const auto path = sys::find_program("tini-static");
   sys::Fd init(path ? ::open(path->c_str(), O_RDONLY | O_CLOEXEC) : -1);
@@ -88,8 +88,8 @@ Result<sys::Fd> open_init() {
 
 [[noreturn]] void exec_init(const std::string& lab, int init, std::vector<const char*> argv) {
   detach_from_terminal();
-  // Whatever our caller had open or stood in must not be held for the life of the lab. Our lock
-  // stays until the exec.
+  // The lab must not keep files or the working directory of our caller in use. The lock is held
+  // until exec.
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   (void)!::chdir("/");
   const std::string marked = mark(lab);
@@ -97,14 +97,15 @@ Result<sys::Fd> open_init() {
                        "HOME=/root", marked.c_str(), nullptr};
   argv.insert(argv.begin(), {"tini", "--"});
   argv.push_back(nullptr);
-  // From here on the mark in the environment finds us, not our parent's death.
+  // From here on, `down` finds this process by the mark in its environment, so it need not die with
+  // its parent.
   ::prctl(PR_SET_PDEATHSIG, 0);
   ::fexecve(init, const_cast<char* const*>(argv.data()), const_cast<char* const*>(env));
   ::_exit(kExitNotFound);
 }
 
-// As where RDMA is set up: sshd hands its limits on to logins. In a container that may not raise a
-// limit, the container's limit stays.
+// Sets the limit as on hosts with RDMA, because sshd passes its limits on to logins. In a container
+// that may not raise the limit, it stays as it is.
 void allow_locked_memory() {
   const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
   (void)::setrlimit(RLIMIT_MEMLOCK, &unlimited);
@@ -119,7 +120,7 @@ Result<void> become_host(const Spec& spec, int host, int go) {
   MUSTER_CHECK(replay(plan_root(spec, host), mark(spec.name)));
   MUSTER_CHECK(pivot_into(host_folder(spec.name, name) + "/root"));
   char byte = 0;
-  if (::read(go, &byte, 1) != 1) ::_exit(1);  // our parent died before the cables were laid
+  if (::read(go, &byte, 1) != 1) ::_exit(1);  // our parent has died before it connected the cables
   MUSTER_CHECK(bring_up("lo", {}));
   for (int nic = 0; nic < spec.nics; ++nic) {
     MUSTER_CHECK(bring_up(nic_name(spec, host, nic), addresses(spec, host, nic)));
@@ -141,10 +142,11 @@ Result<Pipe> make_pipe() {
   return Pipe{sys::Fd(ends[0]), sys::Fd(ends[1])};
 }
 
-// The life of a host's first process up to exec. What goes wrong is told through `report`.
+// Everything that a host's first process does before exec. Sends errors through `report`.
 [[noreturn]] void host_main(const Spec& spec, int host, int init, Pipe& go, Pipe& report) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // until exec: an `up` that dies takes half-made hosts along
-  go.write = sys::Fd();                // or we would never see the end of our parent in `go`
+  // Until exec, the host dies with its parent, so that a killed `up` leaves no half-made hosts.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  go.write = sys::Fd();  // otherwise we would not see our parent's end in `go`
   if (auto ready = become_host(spec, host, go.read.get()); !ready) {
     const std::string text = fmt::format("{}: {}\n", host_name(host), to_text(ready.error()));
     (void)!::write(report.write.get(), text.data(), text.size());
@@ -153,7 +155,8 @@ Result<Pipe> make_pipe() {
   exec_init(spec.name, init, {"/usr/sbin/sshd", "-D", "-E", "/var/log/sshd.log"});
 }
 
-// Up to the end: every process that holds the other end has executed its program or ended.
+// Reads to the end, which comes when every process that holds the other end has executed its
+// program or ended.
 Result<std::string> read_all(int fd) {
   std::string text;
   char buffer[4096];
@@ -256,7 +259,8 @@ Result<void> start_switch(const Spec& spec) {
   if (pid < 0) return unexpected(system_error("cannot make the switch's namespaces"));
   if (pid == 0) exec_init(spec.name, init.get(), {"sleep", "infinity"});
   started.write = sys::Fd();
-  MUSTER_TRY(const std::string nothing, read_all(started.read.get()));  // returns at the exec
+  // Returns when the child executes its program.
+  MUSTER_TRY(const std::string nothing, read_all(started.read.get()));
   MUSTER_CHECK(record_process(pid_file(spec.name, kSwitch), pid));
   return in_switch(spec.name, plan_bridges(spec));
 }
@@ -286,7 +290,8 @@ Result<void> start_hosts(const Spec& spec, std::span<const int> hosts) {
     if (::write(go.write.get(), "g", 1) != 1)
       return unexpected(system_error("a host of the lab stopped while it was starting"));
   }
-  MUSTER_TRY(const std::string complaints, read_all(report.read.get()));  // ends when all exec'ed
+  // Ends when all hosts have executed theirs.
+  MUSTER_TRY(const std::string complaints, read_all(report.read.get()));
   if (!complaints.empty()) {
     return unexpected(Error{.what = fmt::format("a host could not start: {}",
                                                 complaints.substr(0, complaints.find('\n')))});
@@ -310,7 +315,8 @@ Result<void> join_namespaces(pid_t pid, As as) {
   const sys::Fd root(
       ::open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   std::vector<sys::Fd> fds;
-  for (const char* name : names) {  // all opened first: after "mnt" this /proc is out of sight
+  // Open all first, because this /proc is not visible after joining "mnt".
+  for (const char* name : names) {
     fds.emplace_back(
         ::open(fmt::format("/proc/{}/ns/{}", pid, name).c_str(), O_RDONLY | O_CLOEXEC));
     if (!fds.back().valid()) return unexpected(system_error("cannot open a namespace of the host"));
@@ -319,7 +325,8 @@ Result<void> join_namespaces(pid_t pid, As as) {
     if (::setns(fd.get(), 0) != 0) return unexpected(system_error("cannot enter the host"));
   }
   if (stays_in_our_root) return {};
-  // In a lab that was started in a chroot, the root of the mount namespace is the machine's.
+  // If the lab was started in a chroot, the root of the mount namespace is the machine's and not
+  // the host's.
   if (::fchdir(root.get()) != 0 || ::chroot(".") != 0) {
     return unexpected(system_error("cannot enter the host's root"));
   }
@@ -343,7 +350,7 @@ void become_user(const Spec& spec) {
     ::_exit(kExitCannotRun);
 }
 
-// What a process inside tells the one outside, and how it gets there.
+// What a process inside the node sends to the one outside, through a pipe.
 struct Report {
   bool failed = false;
   pid_t pid = 0;
@@ -357,8 +364,9 @@ struct Report {
   ::_exit(kExitCannotRun);
 }
 
-// Entering a process namespace counts for children only, and entering the others cannot be taken
-// back; so a process in between enters, and its child is the one inside.
+// Runs in a child of the caller. Joining a PID namespace affects only later children, and joining
+// the other namespaces cannot be undone. So this process joins them, and its own child runs the
+// action.
 [[noreturn]] void enter_and_run(const Spec& spec, pid_t first, As as,
                                 const std::function<int()>& action) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -385,7 +393,7 @@ struct Report {
     (void)!::write(report_fd, &report, sizeof report);
     ::_exit(0);
   }
-  // It outlives the command that leaves it there, so it must not hold that command's lock.
+  // This process outlives the command that started it, so it must not keep that command's lock.
   ::dup2(report_fd, 3);
   ::close_range(4, ~0U, 0);
   (void)!::chdir("/");
@@ -418,7 +426,7 @@ Result<pid_t> leave_inside(const Spec& spec, std::string_view node, As as,
   if (middle == 0) enter_and_leave(spec, first, as, report_pipe.write.get(), prepare, serve);
   report_pipe.write = sys::Fd();
   wait_for(middle);
-  MUSTER_TRY(const std::string bytes, read_all(report_pipe.read.get()));  // to the end of prepare
+  MUSTER_TRY(const std::string bytes, read_all(report_pipe.read.get()));  // ends after `prepare`
   pid_t pid = 0;
   for (std::size_t at = 0; at + sizeof(Report) <= bytes.size(); at += sizeof(Report)) {
     Report report;
@@ -435,7 +443,8 @@ int exec_command(const Spec& spec, bool root, const std::vector<std::string>& wo
   const std::string user = root ? "root" : spec.user;
   const char* inherited = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): one thread
   const std::string terminal = inherited == nullptr ? "dumb" : inherited;
-  // Set, not only handed to exec: the search for the program must use the host's PATH too.
+  // Sets our own environment instead of passing one to exec, because the search for the program
+  // must use the host's PATH too.
   ::clearenv();
   const std::pair<const char*, std::string> environment[] = {
       {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},

@@ -1,5 +1,5 @@
-// A host of the lab is a first process in namespaces of its own. Here they are started, found again
-// and entered. The switch is a node too: a network namespace with the bridges.
+// A host of the lab is a process in its own namespaces. This starts, finds and enters hosts. The
+// switch is a node too: a network namespace that contains the bridges.
 #pragma once
 
 #include <functional>
@@ -18,54 +18,56 @@ namespace muster::lab {
 
 constexpr std::string_view kSwitch = "switch";
 
-// A process recorded in a file "PID START-TIME": found again only if the start time agrees, so that
-// a pid used again is never taken for ours.
+// Records a process in a file as "PID START-TIME". It is found only if the start time is still the
+// same, so that another process with a reused PID is never mistaken for it.
 [[nodiscard]] Result<void> record_process(const std::string& file, pid_t pid);
 [[nodiscard]] std::optional<pid_t> recorded_process(const std::string& file);
 
-// The first process of a node, if it runs.
+// The first process of a node, if it is running.
 [[nodiscard]] std::optional<pid_t> node_pid(std::string_view lab, std::string_view node);
 
-// The same, or the Error that the host is down and how to get it back.
+// Like node_pid, but fails if the host is down. The Error says how to start it.
 [[nodiscard]] Result<pid_t> first_process(const Spec& spec, std::string_view node);
 
-// The argument list that runs `words` in the network of process `pid`.
+// The arguments that run `words` in the network namespace of process `pid`.
 [[nodiscard]] std::vector<std::string> in_network_of(pid_t pid, std::vector<std::string> words);
 
 [[nodiscard]] Result<void> start_switch(const Spec& spec);
 
-// Starts hosts, wires them to the switch, and returns when every sshd listens. A host that was up
-// before keeps its disk. Cost: one clone and one small batch of links a host; mounts run in
+// Starts hosts, connects them to the switch, and returns when every sshd listens. A host that was
+// up before keeps its disk. Cost: one clone and one small batch of links per host; mounts run in
 // parallel.
 [[nodiscard]] Result<void> start_hosts(const Spec& spec, std::span<const int> hosts);
 
-// Runs `ip -batch -` with these lines in the switch.
+// Runs `ip -batch -` with these lines on the switch.
 [[nodiscard]] Result<void> in_switch(std::string_view lab, const std::string& ip_lines);
 
-// The same for lines of which some may fail, such as the deletion of what is not there.
+// Like in_switch, for lines that may fail, such as the deletion of something that does not exist.
 void try_in_switch(std::string_view lab, const std::string& ip_lines);
 
-// Waits until the host's sshd listens on another socket than `old` (0: on any); returns its inode.
+// Waits until the host's sshd listens on a socket other than `old_socket` (0: on any). Returns its
+// inode.
 [[nodiscard]] Result<unsigned long> wait_for_sshd(pid_t host, unsigned long old_socket);
 
 enum class As {
   kUser,
   kRoot,
   kNetworkRoot
-};  // kNetworkRoot: only its network and process namespaces
+};  // kNetworkRoot: joins only its network and PID namespaces
 
-// Runs `action` in a child process in the node's namespaces; returns its exit code (128 + n for a
-// signal). The child dies with us.
+// Runs `action` in a child process inside the node's namespaces. Returns its exit code (128 + n for
+// signal n). The child dies with this process.
 [[nodiscard]] Result<int> inside(const Spec& spec, std::string_view node, As as,
                                  const std::function<int()>& action);
 
-// The same for something that stays: returns after `prepare` has ended in there, and leaves `serve`
-// running with no terminal until the node ends. Returns its pid in the numbers of the machine.
+// Like inside, for a process that stays: returns when `prepare` has finished, and leaves `serve`
+// running without a terminal until the node ends. Returns the PID of the process outside the node.
 [[nodiscard]] Result<pid_t> leave_inside(const Spec& spec, std::string_view node, As as,
                                          const std::function<Result<void>()>& prepare,
                                          const std::function<void()>& serve);
 
-// Replaces the calling process by the command, with a login's environment. Returns 126 or 127.
+// Replaces the calling process by the command, with the environment of a login. Returns 126 or 127
+// if that fails.
 [[nodiscard]] int exec_command(const Spec& spec, bool root, const std::vector<std::string>& words);
 
 }  // namespace muster::lab

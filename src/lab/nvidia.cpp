@@ -1,4 +1,5 @@
-// What NVIDIA's driver and nvidia-smi show. Fields and their order: `nvidia-smi --help-query-gpu`.
+// The lab's version of NVIDIA's driver files and nvidia-smi. `nvidia-smi --help-query-gpu` lists
+// the fields in this order.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::string_view kNotAvailable = "[N/A]";
 
-// 0000:1b:00.0 -> 00000000:1B:00.0
+// Turns 0000:1b:00.0 into 00000000:1B:00.0.
 std::string long_bus_id(const std::string& address) {
   std::string text = "0000" + address;
   std::transform(text.begin(), text.end(), text.begin(),
@@ -18,7 +19,7 @@ std::string long_bus_id(const std::string& address) {
   return text;
 }
 
-// "32.0 GT/s PCIe" -> 5
+// Turns "32.0 GT/s PCIe" into 5.
 std::string_view pcie_generation(std::string_view speed) {
   constexpr std::pair<std::string_view, std::string_view> kGenerations[] = {
       {"2.5", "1"}, {"5.0", "2"}, {"8.0", "3"}, {"16.0", "4"}, {"32.0", "5"}, {"64.0", "6"}};
@@ -34,7 +35,7 @@ int used_mib(const Gpu& gpu) {
   return used;
 }
 
-// Rows of "names <TAB> unit <TAB> a value per GPU"; names that mean the same are joined by '|'.
+// Rows of "names <TAB> unit <TAB> one value per GPU". Synonymous names are separated by '|'.
 class QueryTable {
  public:
   explicit QueryTable(const Hardware& hardware) : hardware_(hardware) {}
@@ -47,7 +48,7 @@ class QueryTable {
     }
     text_ += '\n';
   }
-  // The same value for all GPUs.
+  // Adds a row with the same value for all GPUs.
   void same(std::string_view names, std::string_view unit, std::string_view value) {
     add(names, unit, [&](const Gpu&, std::size_t) { return value; });
   }
@@ -178,7 +179,7 @@ void add_health(const Hardware& hardware, QueryTable& table) {
   for (const char* name :
        {"retired_pages.single_bit_ecc.count|retired_pages.sbe",
         "retired_pages.double_bit.count|retired_pages.dbe", "retired_pages.pending"}) {
-    table.same(name, "", kNotAvailable);  // before the A100; later GPUs remap rows instead
+    table.same(name, "", kNotAvailable);  // only before the A100; later GPUs remap rows instead
   }
   const auto rows = [&](std::string_view name, const auto& value) {
     table.add(name, "", [&](const Gpu& gpu, std::size_t) {
@@ -227,7 +228,7 @@ std::string gpu_table(const Hardware& hardware) {
   return table.text();
 }
 
-// The same form, a value for each process.
+// A table in the form of QueryTable, but with one value per process.
 std::string apps_table(const Hardware& hardware) {
   const auto row = [&](std::string_view names, std::string_view unit, const auto& value) {
     std::string text = fmt::format("{}\t{}", names, unit);
@@ -292,7 +293,7 @@ std::string summary(const Hardware& hardware) {
   return text;
 }
 
-// How far apart two devices are, in nvidia-smi's words.
+// How far apart two devices are, in the terms of nvidia-smi.
 std::string_view distance(const PciDevice& a, const PciDevice& b) {
   if (a.address.substr(0, 10) == b.address.substr(0, 10)) return "PIX";
   if (!a.bridges.empty() && !b.bridges.empty() && a.bridges.front() == b.bridges.front()) {
@@ -333,7 +334,7 @@ std::string topology(const Hardware& hardware, int cpus) {
   return text;
 }
 
-// What the program says instead of an answer, and how it ends; empty: it answers.
+// What the program prints instead of an answer, and its exit code. Empty if it answers.
 std::pair<std::string, int> refusal(const Hardware& hardware) {
   if (hardware.tool == ToolState::kMismatch) {
     return {"Failed to initialize NVML: Driver/library version mismatch", 18};

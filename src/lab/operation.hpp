@@ -1,4 +1,5 @@
-// The steps that a lab is made of, as values: planned first, replayed second, printed by --dry-run.
+// The steps by which a lab is made, as values. They are planned first, then executed, or printed by
+// --dry-run.
 #pragma once
 
 #include <span>
@@ -16,9 +17,9 @@ namespace muster::lab {
 struct MakeFolder {
   std::string path;
   mode_t mode = 0755;
-  uid_t owner = 0;  // and group of the same number
+  uid_t owner = 0;  // user id, and at the same time the group id
 };
-// Somewhere to mount on. Owner and mode of what is there already are somebody else's.
+// A mount point. If it exists, its owner and mode stay unchanged.
 struct MakeMountPoint {
   std::string path;
 };
@@ -28,13 +29,13 @@ struct WriteFile {
   mode_t mode = 0644;
   uid_t owner = 0;
 };
-// Many files and links, by their paths below `folder`.
+// Writes many files and links. Their paths are relative to `folder`.
 struct WriteTree {
   std::string folder;
-  std::string what;  // for people
+  std::string what;  // description for people
   Tree tree;
 };
-// Hides what the layer below has in this folder of an overlay's upper layer.
+// Hides what the lower layer has in this folder of an overlay's upper layer.
 struct HideBelow {
   std::string path;
 };
@@ -47,12 +48,12 @@ struct Link {
   std::string path;
   std::string target;
 };
-// Makes a path of the machine's own root invisible in an overlay layer.
+// Hides a path of the machine's own root in an overlay layer.
 struct Whiteout {
   std::string path;
 };
 struct Mount {
-  std::string type;  // "bind" and "private" besides the kernel's file system types
+  std::string type;  // "bind", "private", or a file system type of the kernel
   std::string source;
   std::string target;
   std::string options = {};
@@ -65,12 +66,12 @@ struct MakeHostKey {
 using Operation = std::variant<MakeFolder, MakeMountPoint, WriteFile, WriteTree, HideBelow,
                                CopyFile, Link, Whiteout, Mount, MakeHostKey>;
 
-// Carries them out in order and stops at the first that fails. Host keys are made in parallel once
-// their run in the list begins. `environment` goes to every process started.
+// Executes the operations in order and stops at the first failure. Consecutive operations that make
+// host keys run in parallel. Every process that this starts gets `environment`.
 [[nodiscard]] Result<void> replay(std::span<const Operation> operations,
                                   const std::string& environment);
 
-// One line for people, in the words of the shell where it has one.
+// One line for people, as a shell command if there is one.
 [[nodiscard]] std::string to_text(const Operation& operation);
 
 }  // namespace muster::lab

@@ -11,7 +11,7 @@
 namespace muster::lab {
 namespace {
 
-// Nothing if the text is too short.
+// Returns nothing if the text is too short.
 template <class Header>
 std::optional<Header> header_at(std::string_view text, std::size_t at) {
   Header header{};
@@ -20,7 +20,7 @@ std::optional<Header> header_at(std::string_view text, std::size_t at) {
   return header;
 }
 
-// The port, if the packet asks for a new connection.
+// The port, if the packet opens a new connection.
 std::optional<int> opened_port(int protocol, std::string_view text, std::size_t at) {
   const auto tcp = header_at<tcphdr>(text, at);
   const bool opens = protocol == IPPROTO_TCP && tcp && tcp->syn != 0 && tcp->ack == 0;
@@ -37,7 +37,7 @@ std::optional<Packet> parse_ipv4(std::string_view frame) {
                 .opens_port = opened_port(ip->protocol, frame, payload)};
 }
 
-// Headers between this one and TCP's are not looked through: the hosts send none.
+// Does not search extension headers between IPv6 and TCP, because hosts send none.
 std::optional<Packet> parse_ipv6(std::string_view frame) {
   const auto ip = header_at<ip6_hdr>(frame, sizeof(ethhdr));
   if (!ip) return std::nullopt;

@@ -1,4 +1,4 @@
-// The parts of an Ethernet frame that a firewall looks at. Pure.
+// The parts of an Ethernet frame that a firewall examines. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 namespace muster::lab {
 
 struct Packet {
-  std::uint32_t from = 0;  // IPv4 addresses; 0: it carries IPv6
+  std::uint32_t from = 0;  // IPv4 address; 0 if the packet is IPv6
   std::uint32_t to = 0;
-  std::size_t bytes = 0;               // with its headers, as an MTU counts
-  std::optional<int> opens_port = {};  // if it asks for a new TCP connection: the port
+  std::size_t bytes = 0;               // including headers, as the MTU counts
+  std::optional<int> opens_port = {};  // the port, if it opens a new TCP connection
 };
 
-// Nothing if the frame carries neither IPv4 nor IPv6.
+// Returns nothing if the frame contains neither IPv4 nor IPv6.
 [[nodiscard]] std::optional<Packet> parse_packet(std::string_view frame);
 
 }  // namespace muster::lab

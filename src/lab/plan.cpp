@@ -9,7 +9,7 @@
 namespace muster::lab {
 namespace {
 
-// Like Debian's own, but for passwords and a log that tests can read.
+// Like Debian's, but with passwords, and a log that tests can read.
 constexpr std::string_view kSshdConfig = R"(Port 22
 HostKey /etc/ssh/ssh_host_ed25519_key
 PermitRootLogin no
@@ -22,7 +22,7 @@ AcceptEnv LANG LC_*
 Subsystem sftp internal-sftp
 )";
 
-// A login shell needs little; the machine's own files can take half a second.
+// A login shell needs only this. The machine's own profile can take half a second.
 constexpr std::string_view kProfile = "PATH=/usr/local/bin:/usr/bin:/bin\nexport PATH\n";
 
 std::string hosts_file(const Spec& spec) {
@@ -37,13 +37,13 @@ std::string hosts_file(const Spec& spec) {
   return text;
 }
 
-// Appends a line to a file of the machine that may lack its last newline.
+// Appends a line to a text whose last newline may be missing.
 std::string with_line(std::string text, const std::string& line) {
   if (!text.empty() && text.back() != '\n') text += '\n';
   return text + line + "\n";
 }
 
-// muster itself, and the programs that it starts on the hosts.
+// Copies muster itself and the programs that it starts on the hosts.
 void plan_programs(const std::string& common, const Machine& machine,
                    std::vector<Operation>& plan) {
   std::vector<Copied> files = {{machine.muster, "/usr/local/bin/muster"}};
@@ -80,12 +80,12 @@ void plan_common(const Spec& spec, const Machine& machine, std::vector<Operation
   write(etc + "/environment", "");
   write(etc + "/ssh/sshd_config", std::string(kSshdConfig));
   write(etc + "/ssh/ssh_config", "");
-  for (const char* name : {"rsa", "ecdsa", "dsa"}) {  // the machine's own keys are no host's
+  for (const char* name : {"rsa", "ecdsa", "dsa"}) {  // hosts must not have the machine's own keys
     plan.emplace_back(Whiteout{fmt::format("{}/ssh/ssh_host_{}_key", etc, name)});
     plan.emplace_back(Whiteout{fmt::format("{}/ssh/ssh_host_{}_key.pub", etc, name)});
   }
   plan.emplace_back(Whiteout{common + "/root/.ssh"});
-  // Hosts are machines, even if the machine that they are on is a container.
+  // Hosts act as machines, even if this machine is a container.
   plan.emplace_back(Whiteout{common + "/.dockerenv"});
   for (const char* name : {"/root/.bashrc", "/root/.profile"}) write(common + name, "");
   plan.emplace_back(WriteFile{.path = common + home + "/.bashrc", .owner = spec.uid});
@@ -105,7 +105,7 @@ void plan_hardware(const Spec& spec, const Machine& machine, int host,
   plan.emplace_back(WriteTree{folder + "/upper", "tools of " + spec.like, files.on_disk});
 }
 
-// The profile over /sys, and beside what the kernel shows there.
+// Mounts the profile's files over /sys, next to what the kernel shows there.
 void plan_hardware_mounts(const std::string& folder, const std::string& root,
                           std::vector<Operation>& plan) {
   const std::string hardware = folder + "/hardware";
@@ -126,7 +126,7 @@ void plan_host(const Spec& spec, const Machine& machine, int host, std::vector<O
   plan.emplace_back(WriteFile{.path = etc + "/hostname", .content = name + "\n"});
   const std::string& id = machine.machine_ids[static_cast<std::size_t>(host)];
   plan.emplace_back(WriteFile{.path = etc + "/machine-id", .content = id + "\n"});
-  // The boot id has the form of a UUID; programs tell hosts apart by it.
+  // The boot id has the form of a UUID. Programs use it to distinguish hosts.
   plan.emplace_back(
       WriteFile{.path = folder + "/boot_id",
                 .content = fmt::format("{}-{}-{}-{}-{}\n", id.substr(0, 8), id.substr(8, 4),
@@ -162,7 +162,8 @@ uid_t free_uid(std::string_view passwd, std::string_view group) {
     for (std::size_t start = 0; start < file.size();) {
       const std::size_t end = std::min(file.find('\n', start), file.size());
       const std::string_view line = file.substr(start, end - start);
-      const std::size_t second = line.find(':', line.find(':') + 1);  // before the third field
+      // Position before the third field.
+      const std::size_t second = line.find(':', line.find(':') + 1);
       if (second != std::string_view::npos && line.substr(second).rfind(field, 0) == 0) return true;
       start = end + 1;
     }
@@ -177,7 +178,8 @@ std::vector<Operation> plan_files(const Spec& spec, const Machine& machine) {
   std::vector<Operation> plan;
   plan_common(spec, machine, plan);
   for (int host = 0; host <= spec.hosts; ++host) plan_host(spec, machine, host, plan);
-  for (int host = 0; host <= spec.hosts; ++host) {  // together: they are made in parallel
+  // Consecutively, so that they are made in parallel.
+  for (int host = 0; host <= spec.hosts; ++host) {
     const std::string name = host_name(host);
     plan.emplace_back(MakeHostKey{
         host_folder(spec.name, name) + "/upper/etc/ssh/ssh_host_ed25519_key", "root@" + name});

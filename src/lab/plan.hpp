@@ -1,4 +1,4 @@
-// What `lab up` will do, decided before anything is done. Pure.
+// Decides what `lab up` will do before anything is done. Pure.
 #pragma once
 
 #include <span>
@@ -12,43 +12,44 @@
 
 namespace muster::lab {
 
-// What shows a host's hardware: mounted over its /sys and /proc, and on its disk.
+// The files that show a host's hardware: those to mount over /sys and /proc, and those on its disk.
 struct HardwareFiles {
   Tree mounted;
   Tree on_disk;
 };
 
-// A file of the machine that all hosts get.
+// A file of this machine that all hosts get.
 struct Copied {
   std::string from;
-  std::string to;  // absolute, on the hosts
+  std::string to;  // absolute path on the hosts
 };
 
-// What a plan must know of the machine.
+// What a plan must know about this machine.
 struct Machine {
-  std::string passwd;         // /etc/passwd
-  std::string shadow;         // /etc/shadow
-  std::string group;          // /etc/group
-  std::string password_hash;  // of spec.password, as crypt(3) makes it
+  std::string passwd;         // text of /etc/passwd
+  std::string shadow;         // text of /etc/shadow
+  std::string group;          // text of /etc/group
+  std::string password_hash;  // of spec.password, made by crypt(3)
   std::string muster;         // path of this binary
-  // One for each host including the launcher: 32 hexadecimal digits, never equal.
+  // One id of 32 hexadecimal digits per host, including the launcher. No two are equal.
   std::vector<std::string> machine_ids;
-  // The hosts' /sys, /proc and tools of the profile; empty: the lab has none. By host, as above.
+  // The files of the profile for each host, in the same order. Empty if the lab has no profile.
   std::vector<HardwareFiles> hardware;
   std::vector<Copied> programs = {};  // muster-bench, muster-train and their libraries
 };
 
-// The lowest uid from 1000 on that neither passwd nor group has.
+// The lowest uid from 1000 on that is free in passwd and in group.
 [[nodiscard]] uid_t free_uid(std::string_view passwd, std::string_view group);
 
-// The files of a lab, all below its disk: the layer that all hosts share, and each host's own.
+// The files of a lab, all on its disk: the layer that all hosts share, and each host's own.
 [[nodiscard]] std::vector<Operation> plan_files(const Spec& spec, const Machine& machine);
 
-// What a host does inside its own namespaces before its sshd starts: its root, /dev, /proc, ...
+// What a host does in its own namespaces before its sshd starts: it makes its root, /dev, /proc and
+// so on.
 [[nodiscard]] std::vector<Operation> plan_root(const Spec& spec, int host);
 
-// Lines for `ip -batch` in the switch: the bridges, and the cables to running hosts (pid of each
-// host's first process, in the numbers of the machine).
+// The lines for `ip -batch` on the switch that make the bridges and the cables to running hosts.
+// `pid` is the first process of a host, as numbered outside the host.
 struct Cable {
   int host = 0;
   pid_t pid = 0;

@@ -1,5 +1,5 @@
-// Profiles are files of this project, embedded in the binary: what is wrong with one is a mistake
-// of ours, and the tests read all of them.
+// Profiles are files of this project that are embedded in the binary. A faulty one is our own
+// mistake, and tests read all of them.
 #include <algorithm>
 #include <charconv>
 
@@ -12,7 +12,7 @@
 namespace muster::lab {
 namespace {
 
-// One row of a list: what the row does not say, the map `all` beside the list says for all rows.
+// A row of a list. Values that it lacks are taken from the map `all` next to the list.
 class Row {
  public:
   Row(YAML::Node row, YAML::Node all) : row_(std::move(row)), all_(std::move(all)) {}
@@ -64,13 +64,14 @@ int hexadecimal(std::string_view digits) {
   return value;
 }
 
-// Below a switch, given as "root port/upstream port", each device has a downstream port of its own.
+// Assigns bridges. Below a switch, given as "root port/upstream port", each device has its own
+// downstream port.
 class Bridges {
  public:
   std::vector<std::string> above(const std::string& upstream) {
     std::vector<std::string> bridges = split_at(upstream, '/');
     if (bridges.size() < 2) return bridges;
-    const std::string& port = bridges.back();  // 0000:16:00.0
+    const std::string& port = bridges.back();  // such as 0000:16:00.0
     const int bus = hexadecimal(std::string_view(port).substr(5, 2)) + 1;
     bridges.push_back(fmt::format("{}{:02x}:{:02x}.0", port.substr(0, 5), bus, used_[upstream]++));
     return bridges;
@@ -113,7 +114,7 @@ GpuModel gpu_model(const YAML::Node& all) {
           .fabric = row.yes("fabric_manager", false)};
 }
 
-// "3 ipv4 v2"
+// Parses "3 ipv4 v2".
 Gid gid_row(const std::string& text) {
   const std::vector<std::string> words = split_at(text, ' ');
   if (words.size() != 3) throw YAML::Exception({}, fmt::format("'{}' is not a GID", text));
@@ -161,7 +162,7 @@ void read_cards(const YAML::Node& file, Hardware& hardware) {
   if (management.node("pci")) hardware.management_card = pci_device(management, bridges);
 }
 
-// 12 hexadecimal digits that differ from host to host and from card to card.
+// 12 hexadecimal digits that are different for each host and card.
 std::string card_digits(int host, std::size_t card, int kind) {
   return fmt::format("0c42a1{:02x}{:02x}{:02x}", host & 255, kind, card);
 }
@@ -198,7 +199,7 @@ Result<Hardware> parse_profile(std::string_view name, std::string_view yaml) {
     hardware.numa_nodes = row.number("numa_nodes", 1);
     hardware.modules = row.texts("modules");
     read_cards(file, hardware);
-  } catch (const std::exception& bad) {  // YAML::Exception, and std::stoi's
+  } catch (const std::exception& bad) {  // YAML::Exception, or an exception of std::stoi
     return unexpected(
         Error{.what = fmt::format("the profile '{}' is wrong: {}", name, bad.what())});
   }
@@ -255,7 +256,7 @@ void make_own(Hardware& hardware, int host) {
     const std::string digits = card_digits(host, i, 1);
     gpu.uuid = fmt::format("GPU-{}-{}-4c1b-9d20-{}", digits.substr(0, 8), digits.substr(8), digits);
     gpu.serial = fmt::format("16533240{:05}", host * 100 + static_cast<int>(i));
-    gpu.clock_reasons = 1;  // idle
+    gpu.clock_reasons = 1;  // the bit for idle
   }
   for (std::size_t i = 0; i < hardware.rdma.size(); ++i) {
     RdmaDevice& device = hardware.rdma[i];

@@ -11,7 +11,7 @@ namespace {
 
 using Unit = std::pair<std::string_view, double>;
 
-// A non-negative number directly followed by one of the units.
+// Parses a non-negative number followed directly by one of the units.
 Result<double> parse_quantity(std::string_view text, std::initializer_list<Unit> units,
                               std::string_view what, std::string_view example) {
   double number = 0;

@@ -12,7 +12,7 @@ namespace muster::lab {
 namespace {
 
 constexpr std::string_view kRoot = "/run/muster-lab";
-constexpr std::size_t kMaxInterfaceName = 15;  // the kernel's IFNAMSIZ less the NUL
+constexpr std::size_t kMaxInterfaceName = 15;  // the kernel's IFNAMSIZ without the NUL
 
 bool is_word(std::string_view text, std::size_t max_size) {
   const auto good = [](char c) {
@@ -22,7 +22,7 @@ bool is_word(std::string_view text, std::size_t max_size) {
          std::all_of(text.begin(), text.end(), good);
 }
 
-// Letters of either case, as in enP7s7.
+// Accepts upper and lower case, as in enP7s7.
 bool is_interface_name(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -92,7 +92,7 @@ Result<int> host_number(const Spec& spec, std::string_view name) {
 }
 
 std::string address(int host, int nic) {
-  // The launcher is .0.1; others start at .1.1, 250 in a block.
+  // The launcher has .0.1. Other hosts begin at .1.1, with 250 in each third byte.
   if (host == 0) return fmt::format("198.{}.0.1", 18 + nic);
   return fmt::format("198.{}.{}.{}", 18 + nic, (host - 1) / 250 + 1, (host - 1) % 250 + 1);
 }
@@ -120,7 +120,7 @@ std::string mac(int host, int nic) {
 std::string nic_name(const Spec& spec, int host, int nic) {
   const std::string& first = spec.nic_names[static_cast<std::size_t>(host) % spec.nic_names.size()];
   if (nic == 0) return first;
-  // ens5 -> ens6, as a second card would be called.
+  // Turns ens5 into ens6, the usual name for a second card.
   const std::size_t digits = first.find_last_not_of("0123456789") + 1;
   int number = 0;
   std::from_chars(first.data() + digits, first.data() + first.size(), number);

@@ -62,7 +62,8 @@ std::vector<sys::Fd> marked_processes(const std::string& entry) {
     pid_t pid = 0;
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (bad != std::errc() || end != name.data() + name.size() || pid == ::getpid()) continue;
-    sys::Fd process = open_process(pid);  // before the look: what we saw is then what we signal
+    // Open it before reading, so that we signal the process that we have read.
+    sys::Fd process = open_process(pid);
     const auto environment = sys::read_file(fmt::format("/proc/{}/environ", pid));
     if (process.valid() && environment && has_entry(*environment, entry)) {
       found.push_back(std::move(process));
@@ -74,8 +75,8 @@ std::vector<sys::Fd> marked_processes(const std::string& entry) {
 }  // namespace
 
 Result<void> sweep(const std::string& entry) {
-  // A process that is just executing its program shows no environment for a moment, so one look
-  // that finds nothing is not enough.
+  // A process that is in the middle of exec shows no environment for a moment, so one look that
+  // finds nothing is not enough.
   int looks_in_vain = 0;
   for (int round = 0; round < kMaxRounds; ++round) {
     const std::vector<sys::Fd> found = marked_processes(entry);

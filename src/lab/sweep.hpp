@@ -9,12 +9,12 @@
 
 namespace muster::lab {
 
-// SIGKILL to every process in whose environment `entry` ("NAME=value") stands, ourselves excepted,
-// again until none is left; returns when they are gone. The first process of a host takes all
-// others of the host along. Cost: one small read for every process of the machine, a few times.
+// Sends SIGKILL to every process whose environment contains `entry` ("NAME=value"), except this
+// process, until none is left, and returns when all are gone. With the first process of a host, all
+// other processes of the host die. Cost: one small read per process of the machine, a few times.
 [[nodiscard]] Result<void> sweep(const std::string& entry);
 
-// SIGKILL to one process, and returns when it is gone.
+// Kills one process and returns when it is gone.
 [[nodiscard]] Result<void> end_process(pid_t pid);
 
 }  // namespace muster::lab

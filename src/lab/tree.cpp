@@ -26,7 +26,7 @@ Result<void> write_entry(const std::string& path, const TreeEntry& entry) {
   return unexpected(system_error("cannot set the mode", path));
 }
 
-// With the folders that this leaves empty.
+// Removes the entry, and folders that become empty.
 void remove_entry(const std::string& folder, const std::string& path) {
   ::unlink((folder + path).c_str());
   std::filesystem::path parent = std::filesystem::path(path).parent_path();
@@ -41,7 +41,7 @@ Result<void> write_tree(const std::string& folder, const Tree& before, const Tre
   for (const auto& [path, entry] : before) {
     if (!wanted.contains(path)) remove_entry(folder, path);
   }
-  std::string made;  // entries of a folder follow each other
+  std::string made;  // the last folder that was made; entries of a folder are adjacent
   for (const auto& [path, entry] : wanted) {
     const auto old = before.find(path);
     if (old != before.end() && old->second == entry) continue;

@@ -1,4 +1,4 @@
-// A set of files and links, kept in memory and written at once.
+// A set of files and links in memory that is written at once.
 #pragma once
 
 #include <map>
@@ -11,18 +11,18 @@
 namespace muster::lab {
 
 struct TreeEntry {
-  std::string content;  // of a link: its target
+  std::string content;  // for a link: its target
   bool is_link = false;
   mode_t mode = 0444;
 
   friend bool operator==(const TreeEntry&, const TreeEntry&) = default;
 };
 
-// By absolute path. Folders follow from the paths.
+// Entries by absolute path. Folders are derived from the paths.
 using Tree = std::map<std::string, TreeEntry>;
 
-// Makes what is below `folder` like `wanted`, where it was like `before`; touches nothing else.
-// Files that stay are changed in place, so that what is mounted on them stays mounted.
+// Changes what is below `folder` from `before` to `wanted` and touches nothing else. Files that
+// stay are changed in place, so that what is mounted on them stays mounted.
 [[nodiscard]] Result<void> write_tree(const std::string& folder, const Tree& before,
                                       const Tree& wanted);
 

@@ -25,11 +25,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kMaxFrame = 65600;
-constexpr std::size_t kMaxQueued = 8192;  // frames a direction; a real port drops too
+constexpr std::size_t kMaxQueued = 8192;  // frames per direction; real ports drop frames too
 constexpr int kFramesAtOnce = 64;
 constexpr int kSocketBuffer = 8 << 20;
 constexpr int kSshPort = 22;
-constexpr int kHurry = -15;  // of the process that carries, as nice(1) counts
+constexpr int kHurry = -15;  // nice value of the wire process
 
 struct Frame {
   Clock::time_point due;
@@ -82,7 +82,7 @@ void accept_frame(Lane& lane, const Shape& shape, std::string_view bytes, Clock:
   lane.queue.push_back({.due = due, .bytes = std::string(bytes)});
 }
 
-// What the cable lets through is still subject to chance.
+// Whether the cable drops this packet on purpose. Other packets may still be lost by chance.
 bool is_dropped(const Shape& shape, const Packet& packet, bool to_host) {
   const bool is_knock = to_host && packet.opens_port && *packet.opens_port != kSshPort;
   return (shape.only_ssh && is_knock) || (shape.largest > 0 && packet.bytes > shape.largest);
@@ -125,7 +125,8 @@ Result<Wire> Wire::open(const std::string& one, const std::string& other, const 
 }
 
 void Wire::carry() {
-  // A cable does not wait for its turn. Who may not ask for this has a slower one.
+  // A cable needs no CPU time in reality, so run with priority. Without that permission, the cable
+  // is slower.
   ::setpriority(PRIO_PROCESS, 0, kHurry);
   Lane lanes[2] = {{.from = ends_[0].get(), .to = ends_[1].get()},
                    {.from = ends_[1].get(), .to = ends_[0].get(), .to_host = true}};

@@ -1,5 +1,5 @@
-// A cable in user space: carries frames between two interfaces and delays and loses them.
-// It is here because many kernels are built without netem.
+// A cable in user space: carries frames between two interfaces, and delays and loses them. Needed
+// because many kernels are built without netem.
 #pragma once
 
 #include <string>
@@ -12,13 +12,12 @@ namespace muster::lab {
 
 class Wire {
  public:
-  // `one` leads to the host, `other` to the network. The shape's rate is the kernel's to keep. The
-  // interfaces are of the calling process's network
-  // namespace.
+  // `one` leads to the host, and `other` to the network. The kernel enforces the shape's rate. The
+  // interfaces must be in the network namespace of the calling process.
   [[nodiscard]] static Result<Wire> open(const std::string& one, const std::string& other,
                                          const Shape& shape);
 
-  // Carries frames until the process ends.
+  // Carries frames as long as the process lives.
   void carry();
 
  private:

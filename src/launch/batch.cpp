@@ -10,7 +10,7 @@
 namespace muster::launch {
 namespace {
 
-// The slots of every host where they are said and the same; else 0.
+// The number of slots if it is given and the same for every host, otherwise 0.
 int equal_slots(std::span<const hosts::Host> hosts) {
   if (hosts.empty()) return 0;
   const bool same = std::all_of(hosts.begin(), hosts.end(), [&](const hosts::Host& host) {
@@ -19,8 +19,8 @@ int equal_slots(std::span<const hosts::Host> hosts) {
   return same ? hosts.front().slots : 0;
 }
 
-// A word of an #SBATCH line. sbatch knows quotes and backslashes there, and takes `#` for a
-// comment.
+// Quotes a word for an #SBATCH line if necessary. sbatch understands quotes and backslashes there,
+// and takes `#` as the start of a comment.
 std::string directive_word(const std::string& word) {
   constexpr std::string_view kSpecial = " \t\"'\\#";
   if (!word.empty() && word.find_first_of(kSpecial) == std::string::npos) return word;

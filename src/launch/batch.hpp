@@ -1,5 +1,5 @@
-// What Slurm is asked for when we are not in an allocation yet: salloc's flags, a batch script. All
-// pure.
+// Requests to Slurm from outside an allocation: the flags of salloc and sbatch, and a batch script.
+// All pure.
 #pragma once
 
 #include <span>
@@ -14,22 +14,23 @@ namespace muster::launch {
 
 using Words = std::vector<std::string>;
 
-// As salloc and sbatch have them: "--nodes=2", "--ntasks-per-node=8". `hosts` are those that the
-// user named, `more` their own words for Slurm, which stand last and win.
+// The flags for salloc and sbatch, such as "--nodes=2" and "--ntasks-per-node=8". `hosts` are those
+// that the user named. `more` are the user's own flags for Slurm, which come last and therefore
+// win.
 [[nodiscard]] Words allocation_flags(const layout::Job& job, std::span<const hosts::Host> hosts,
                                      std::span<const std::string> more);
 
 struct Batch {
-  std::string name;    // of the job
-  std::string output;  // file; "%j" stands for the job's number
-  Words flags = {};    // as allocation_flags
-  Words command = {};  // what is run, once, on the first host
+  std::string name;    // name of the job
+  std::string output;  // file; "%j" becomes the job's number
+  Words flags = {};    // see allocation_flags
+  Words command = {};  // runs once, on the first host
 };
 
-// For people to read, to change and to submit again.
+// Returns the script. People may read it, change it and submit it again.
 [[nodiscard]] std::string to_script(const Batch& batch);
 
-// How a script of ours begins, after the line that names the shell.
+// The second line of every script that muster writes, below the line that names the shell.
 constexpr std::string_view kScriptMark = "# Written by muster submit.";
 
 }  // namespace muster::launch

@@ -1,5 +1,5 @@
-// The Plan of each engine. An engine has a file here that writes its command, and a line in the
-// table; hydra is what MPICH and Intel MPI share.
+// The functions that make the Plan of each engine. An engine has a file here that writes its
+// command, and a line in the table. MPICH and Intel MPI share hydra.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ MakePlan plan_slurm;
 MakePlan plan_torchrun;
 
 struct EnginePlan {
-  std::string_view kind;  // as engines::Kind::word
+  std::string_view kind;  // like engines::Kind::word
   MakePlan* make;
 };
 

@@ -12,8 +12,8 @@
 namespace muster::launch {
 namespace {
 
-// A flag with its other spellings, and the variable that says the same. Hydra ends at a flag that
-// it gets twice.
+// A flag, its other spellings, and the variable with the same meaning. Hydra fails if it gets a
+// flag twice.
 struct Flag {
   std::string_view name;
   std::string_view variable = {};
@@ -23,11 +23,11 @@ struct Flag {
 struct HydraDialect {
   Flag launcher;
   Flag launcher_exec;
-  Flag host_file;  // with the number of ranks behind each name
+  Flag host_file;  // lists the number of ranks after each name
   Flag ranks_per_host;
-  Flag environment;  // what of our environment goes to the ranks
+  Flag environment;  // which of our variables the ranks get
   std::string_view autofork;
-  std::initializer_list<std::string_view> forwarded;  // its own settings, by how their names begin
+  std::initializer_list<std::string_view> forwarded;  // name prefixes of its own settings
 };
 
 constexpr Flag kHosts = {"-hosts", "", {"-host", "-hostlist", "-machinelist", "-hosts-group"}};
@@ -50,7 +50,7 @@ const HydraDialect intel_dialect = {
     .autofork = "I_MPI_HYDRA_BOOTSTRAP_AUTOFORK",
     .forwarded = {"I_MPI_"}};
 
-// On this machine a shell starts hydra's daemon from the command line, as sshd would.
+// On this machine, starts hydra's daemon with a shell, as sshd would on another host.
 constexpr std::string_view kWithoutSsh = R"(host=
 for word do case $host$word in -*) ;; *) host=${host:-$word} ;; esac; done
 if [ "$host" = localhost ]; then
@@ -75,7 +75,8 @@ class HydraWriter : CommandWriter {
     add_binding();
     add_folder();
     add_environment();
-    // Hydra leaves the input of the others open for ever, unless Intel's -s sends it to them.
+    // Hydra keeps the standard input of other ranks open forever, unless Intel's -s sends it to
+    // them.
     if (!given("-s")) shim_flags_.emplace_back("--only-first-reads");
     return finish(shim_flags_);
   }
@@ -86,7 +87,7 @@ class HydraWriter : CommandWriter {
            (given_by_user(job_, flag) || given_by_user(job_, fmt::format("-{}", flag)));
   }
 
-  // Whether it is left to us: else the user's own setting wins, aloud.
+  // Whether muster may set this. If not, the user has set it, which wins and is noted.
   bool is_ours(const Flag& flag) {
     if (!flag.variable.empty() && means_.user_env.contains(std::string(flag.variable))) {
       plan_.notes.push_back(stays_as_variable(flag.variable));
@@ -101,21 +102,21 @@ class HydraWriter : CommandWriter {
     return false;
   }
 
-  // False: the user's own setting stays.
+  // Returns false if the user's own setting stays.
   bool set(const Flag& flag, const std::string& value) {
     if (!is_ours(flag)) return false;
     add({std::string(flag.name), value});
     return true;
   }
 
-  // "NAME=value" for the engine and the ranks.
+  // Sets the variable for the engine and the ranks.
   void set_variable(const std::string& name, const std::string& value) {
     set_for_engine(plan_, means_, name, value);
     if (!means_.user_env.contains(name)) own_variables_.push_back(name);
   }
 
-  // Intel's mpirun is a script that looks for a batch system and runs this: a signal would end the
-  // script alone.
+  // Intel's mpirun is a script that looks for a batch system and then runs mpiexec.hydra. A signal
+  // would only end the script.
   [[nodiscard]] std::string launcher() const {
     constexpr std::string_view kScript = "/mpirun";
     const std::string& path = layout_.engine.launcher;
@@ -123,8 +124,9 @@ class HydraWriter : CommandWriter {
     return path.substr(0, path.size() - kScript.size()) + "/mpiexec.hydra";
   }
 
-  // Hydra wants one program, and calls it as it would call ssh. The daemon gets the run's mark, by
-  // which the host's warden finds it when it stays behind, as Intel's does when it lost us early.
+  // Hydra expects one program and calls it like ssh. The script adds the run's mark to the daemon's
+  // environment. By this mark, the host's warden finds a daemon that stays behind, as Intel's does
+  // if it loses the connection early.
   [[nodiscard]] std::string ssh_script() const {
     return fmt::format(R"(#!/bin/sh
 mark=MUSTER_RUN_ID={}
@@ -150,16 +152,18 @@ done
       add({std::string(dialect_.launcher_exec.name), path});
       plan_.files.push_back({.path = path, .content = ssh_script(), .mode = 0700});
     }
-    // A rank on this machine is to have the same environment as on any other.
+    // With autofork, ranks on this machine would get a different environment from those on other
+    // hosts.
     set_for_engine(plan_, means_, std::string(dialect_.autofork), "0");
-    // Every daemon is started from here: hosts need no way to each other.
+    // Starts every daemon from this machine, because hosts may not reach each other.
     if (intel_) {
       set({"-branch-count", "I_MPI_HYDRA_BRANCH_COUNT"}, std::to_string(layout_.placements.size()));
     }
   }
 
-  // Where the daemons find us; by default it is our name, whatever it means on the hosts. What the
-  // ranks use among each other is set by the shim, by each host's own interface names.
+  // Sets the address to which daemons connect. The default is our hostname, which hosts may resolve
+  // differently. The network between ranks is set by the rank processes, which know the names of
+  // their host's interfaces.
   void add_network() {
     const Flag by_interface = intel_ ? Flag{"-iface", "I_MPI_HYDRA_IFACE"}
                                      : Flag{"-localhost", "HYDRA_IFACE", {"-iface"}};
@@ -202,7 +206,8 @@ done
     if (layout_.oversubscribed) set_variable("I_MPI_THREAD_YIELD", "2");
   }
 
-  // MPICH's daemon dies where our folder is not; the shim does better.
+  // MPICH's daemon fails if our folder does not exist on the host. The rank process falls back to
+  // another folder.
   void add_folder() {
     if (intel_ || job_.folder.empty() || !is_ours({"-wdir"})) return;
     add({"-wdir", "/"});
@@ -210,13 +215,14 @@ done
   }
 
   [[nodiscard]] bool is_engines_own(const std::string& name) const {
-    if (name.starts_with("I_MPI_HYDRA_")) return false;  // the launcher's
+    if (name.starts_with("I_MPI_HYDRA_")) return false;  // of the launcher, not of the ranks
     return std::any_of(dialect_.forwarded.begin(), dialect_.forwarded.end(),
                        [&](std::string_view prefix) { return name.starts_with(prefix); });
   }
 
-  // Hydra would hand our whole environment to the ranks, our PATH and HOME too. Told a list of
-  // names, MPICH 5.0 hands on the first of them only: there muster carries the values itself.
+  // By default, hydra passes our whole environment to the ranks, including PATH and HOME. With a
+  // list of names, MPICH 5.0 passes only the first one. So for MPICH, muster carries the values
+  // itself.
   void add_environment() {
     layout::Job job = job_;
     for (const std::string& name : means_.user_env) {
@@ -234,7 +240,7 @@ done
 
   bool intel_;
   const HydraDialect& dialect_;
-  std::vector<std::string> own_variables_;  // names
+  std::vector<std::string> own_variables_;  // names of variables that muster sets
   std::vector<std::string> shim_flags_;
 };
 

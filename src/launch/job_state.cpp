@@ -7,7 +7,7 @@
 namespace muster::launch {
 namespace {
 
-// The value of NAME=value; values have no blanks where this is used.
+// The value in NAME=value. The values read here contain no blanks.
 std::string_view field(std::string_view line, std::string_view name) {
   for (std::size_t at = line.find(name); at != std::string_view::npos;
        at = line.find(name, at + 1)) {
@@ -20,13 +20,13 @@ std::string_view field(std::string_view line, std::string_view name) {
   return {};
 }
 
-// Reasons of a pending job that time does not cure. Slurm also has reasons of accounting
-// (AssocGrp..., QOSMax...) that may pass when other jobs end.
+// Reasons of a pending job that do not go away by waiting. Reasons of accounting (AssocGrp...,
+// QOSMax...) are not among them, because they may go away when other jobs end.
 constexpr std::array<std::string_view, 8> kLasting = {
     "AccountNotAllowed", "BadConstraints",     "DependencyNeverSatisfied", "InvalidAccount",
     "InvalidQOS",        "PartitionNodeLimit", "PartitionTimeLimit",       "QOSNotAllowed"};
 
-constexpr int kCannotExecute = 126;  // a shell's exit codes
+constexpr int kCannotExecute = 126;  // a shell's exit code for a command that cannot be executed
 constexpr int kNotFound = 127;
 
 }  // namespace
@@ -35,7 +35,7 @@ JobState parse_job_state(std::string_view line) {
   JobState job{.state = std::string(field(line, "JobState")),
                .reason = std::string(field(line, "Reason")),
                .host = std::string(field(line, "BatchHost"))};
-  const std::string_view code = field(line, "ExitCode");  // "127:0", the latter a signal
+  const std::string_view code = field(line, "ExitCode");  // "127:0"; the second number is a signal
   (void)std::from_chars(code.data(), code.data() + code.size(), job.exit_code);
   return job;
 }

@@ -1,4 +1,4 @@
-// What Slurm says about a job that was just submitted. Pure.
+// The state of a job that was just submitted, according to Slurm. Pure.
 #pragma once
 
 #include <string>
@@ -6,20 +6,20 @@
 
 namespace muster::launch {
 
-// From one line of `scontrol show job --oneliner`; what it does not tell is empty.
+// Values from one line of `scontrol show job --oneliner`. Missing ones are empty.
 struct JobState {
   std::string state;   // "PENDING", "RUNNING", "FAILED", ...
   std::string reason;  // "Resources", "PartitionNodeLimit", ...
-  std::string host;    // the first host of a job that has started
-  int exit_code = 0;   // of a job that has ended
+  std::string host;    // first host, if the job has started
+  int exit_code = 0;   // if the job has ended
 };
 [[nodiscard]] JobState parse_job_state(std::string_view line);
 
 enum class Prospect {
-  kUnknown,  // too early to say
-  kGood,     // it runs, has ended by itself, or waits for its turn
-  kNever,    // it cannot start, whatever happens in the queue
-  kBroken,   // it started, and its first host could not run its command
+  kUnknown,  // it is too early to say what will happen
+  kGood,     // the job runs, waits for its turn, or has ended by itself
+  kNever,    // the job cannot start, no matter how the queue changes
+  kBroken,   // the job started, but its first host could not run its command
 };
 [[nodiscard]] Prospect prospect(const JobState& job);
 

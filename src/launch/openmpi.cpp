@@ -11,21 +11,22 @@
 namespace muster::launch {
 namespace {
 
-// The parameters that versions 4 and 5 name differently.
+// The parameters whose names differ between versions 4 and 5.
 struct OpenMpiDialect {
-  std::string_view flag;          // for the launcher's own parameters
-  std::string_view agent;         // the ssh to use
-  std::string_view no_tree;       // start every daemon from here: hosts need no way to each other
-  std::string_view interfaces;    // for the launcher's own connections
-  std::string_view launcher_env;  // prefix of the variable that sets such a parameter
-  std::string_view plm;           // its way to start daemons by ssh
+  std::string_view flag;   // flag for parameters of the launcher
+  std::string_view agent;  // the ssh command to use
+  // Starts every daemon from this machine, because hosts may not reach each other.
+  std::string_view no_tree;
+  std::string_view interfaces;    // networks for connections of the launcher
+  std::string_view launcher_env;  // prefix of variables that set these parameters
+  std::string_view plm;           // the component that starts daemons by ssh
 };
 constexpr OpenMpiDialect kPrrte = {"--prtemca",       "plm_ssh_agent", "plm_ssh_no_tree_spawn",
                                    "prte_if_include", "PRTE_MCA_",     "ssh"};
 constexpr OpenMpiDialect kOrte = {
     "--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn", "oob_tcp_if_include", "OMPI_MCA_", "rsh"};
 
-// --host takes what follows a colon for a number of ranks; a host file does not.
+// In --host, what follows a colon would be a number of ranks. A host file has no such problem.
 bool names_ipv6_address(const layout::Layout& layout) {
   return std::any_of(
       layout.placements.begin(), layout.placements.end(),
@@ -44,16 +45,17 @@ class OpenMpiWriter : CommandWriter {
       set_launcher(dialect_.agent, fmt::format("{}", fmt::join(means_.ssh, " ")));
       set_launcher(dialect_.no_tree, "1");
     }
-    // Not a parameter of Open MPI. Its daemons get it too, so hosts can tell which run they serve.
+    // Not a parameter of Open MPI. Its daemons get it on their command lines, so hosts know to
+    // which run a daemon belongs.
     if (!means_.by_hand) add({std::string(dialect_.flag), "muster_run_id", means_.run_id});
-    if (means_.user_env.contains("SLURM_JOB_ID")) {  // else srun starts the daemons, on its hosts
+    if (means_.user_env.contains("SLURM_JOB_ID")) {  // otherwise it would start daemons by srun
       set_launcher("plm", std::string(dialect_.plm));
       set_launcher("ras", "^slurm");
     }
     add_network();
     add_hosts();
     add_binding();
-    // Values never stand in argv.
+    // Passes names only, because values must not be on a command line.
     for (const std::string& name : add_variables(job_, layout_, means_, plan_).names()) {
       add({"-x", name});
     }
@@ -61,7 +63,8 @@ class OpenMpiWriter : CommandWriter {
   }
 
  private:
-  // Sets an MCA parameter unless the user did, by a variable or a flag: theirs wins, aloud.
+  // Sets an MCA parameter unless the user has set it by a variable or flag. The user's value wins
+  // and is noted.
   void set(std::string_view flag, std::string_view prefix, std::string_view name,
            const std::string& value) {
     const std::string variable = std::string(prefix) + std::string(name);
@@ -82,12 +85,12 @@ class OpenMpiWriter : CommandWriter {
 
   void add_network() {
     if (layout_.subnet.empty()) return;
-    if (!all_here(layout_)) add_meeting();  // mpirun rejects loopback
-    // Of an IPv6 network, the shim tells each rank the name of its interface.
+    if (!all_here(layout_)) add_meeting();  // mpirun rejects loopback interfaces
+    // In an IPv6 network, each rank process sets the name of its interface instead.
     if (!layout::is_ipv6(layout_.subnet)) set_mpi("btl_tcp_if_include", layout_.subnet);
   }
 
-  // Where mpirun and its daemons meet.
+  // Sets the networks through which mpirun and its daemons connect.
   void add_meeting() {
     if (is_ipv6(layout_)) return add_ipv6_meeting();
     const std::string& other = layout_.launcher_subnet;
@@ -95,8 +98,9 @@ class OpenMpiWriter : CommandWriter {
                  other.empty() ? layout_.subnet : fmt::format("{},{}", layout_.subnet, other));
   }
 
-  // Open MPI takes no IPv6 subnet but names of interfaces, and version 5 crashes where a host does
-  // not have one of them. Without IPv4 it leaves the bridges of containers alone.
+  // Open MPI accepts no IPv6 subnets, only names of interfaces, and version 5 crashes if a host
+  // lacks one of them. So this only switches IPv4 off, which also makes it ignore the bridges of
+  // containers.
   void add_ipv6_meeting() {
     set_launcher("oob_tcp_disable_ipv4_family", "1");
     std::set<std::string> names = {layout_.launcher_interface};

@@ -1,4 +1,4 @@
-// Plan: the exact commands of an engine, in its own words. Made by a pure function.
+// Plan: the exact commands of an engine. A pure function makes it.
 #pragma once
 
 #include <set>
@@ -18,52 +18,55 @@ struct PlanFile {
   friend bool operator==(const PlanFile&, const PlanFile&) = default;
 };
 
-// One process of the engine's that is started here.
+// A process of the engine that starts on this machine.
 struct Command {
   std::vector<std::string> argv;
-  std::string host = {};  // the only one that it starts ranks on; empty: it starts all of them
-  bool input = true;      // reads our standard input
+  std::string host = {};  // the only host on which it starts ranks; empty: on all
+  bool input = true;      // whether it reads our standard input
 
   friend bool operator==(const Command&, const Command&) = default;
 };
 
 struct Plan {
-  std::vector<Command> commands;      // mpirun and srun: one; torchrun: one a host
-  std::vector<std::string> env = {};  // "NAME=value", on top of our own environment
-  // Names of variables that the engine does not bring to the hosts: muster hands their values (of
-  // the job, our environment and `env`) to the hosts' agents.
+  std::vector<Command> commands;      // mpirun and srun: one; torchrun: one per host
+  std::vector<std::string> env = {};  // "NAME=value", in addition to our own environment
+  // Names of variables that the engine does not pass to the hosts. muster sends their values (from
+  // the job, our environment or `env`) to the hosts' agents.
   std::vector<std::string> carried = {};
-  std::vector<PlanFile> files = {};  // to be there before
+  std::vector<PlanFile> files = {};  // must exist before the start
   std::vector<std::string> notes =
       {};  // settings of the user's that replace ours, one sentence each
-  // SIGTERM to the engine kills the ranks at once: where they are to be given time to end, they are
-  // ended first.
+  // Whether SIGTERM to the engine kills the ranks at once. If so, muster ends the ranks first when
+  // they need time to end.
   bool term_kills_ranks = false;
-  // The user's own flags or variables may give a host more ranks than the Layout does.
+  // Whether the user's own flags or variables may give a host more ranks than the Layout does.
   bool counts_may_differ = false;
 };
 
-// What a Plan needs beyond the Layout.
+// What a Plan needs in addition to the Layout.
 struct Means {
-  std::string shim;  // path of the pushed muster binary, the same on every host
+  std::string shim;  // path of the copied muster binary, the same on every host
   std::string run_id;
-  std::string folder;                   // the run's folder here, for files
-  std::vector<std::string> ssh;         // the engine's ssh: rides on the connections that are open
-  std::string allocation = {};          // number of the Slurm job that we are in
+  std::string folder;  // the run's folder on this machine
+  // The ssh command for the engine. It uses muster's open connections.
+  std::vector<std::string> ssh;
+  std::string allocation = {};          // number of the Slurm job in which muster runs
   std::set<std::string> user_env = {};  // names of all variables in the user's environment
-  int restarts_made = 0;                // by muster
-  int restarts_most = -1;               // likewise; -1: muster makes none, the engine may
+  int restarts_made = 0;                // how often muster has restarted the job
+  // How often it may; -1: muster never does, but the engine may.
+  int restarts_most = -1;
   bool as_root = false;
-  bool by_hand = false;  // the user will paste the command; there will be no warden
+  bool by_hand = false;  // the user will paste the command, so there is no warden
 };
 
 [[nodiscard]] Result<Plan> plan(const layout::Job& job, const layout::Layout& layout,
                                 const Means& means);
 
-// Without term_kills_ranks and counts_may_differ, which only matter to the running muster.
+// The JSON form, without term_kills_ranks and counts_may_differ, which only the running muster
+// needs.
 [[nodiscard]] std::string to_json(const Plan& plan);  // one line
 [[nodiscard]] Result<Plan> parse_plan(const std::string& json);
-// A command line to paste; variables in front. Several commands run side by side.
+// A command line to paste, with variables in front. Several commands run at the same time.
 [[nodiscard]] std::string to_command_line(const Plan& plan);
 
 }  // namespace muster::launch

@@ -14,14 +14,16 @@ class SlurmWriter : CommandWriter {
   Plan write() {
     plan_.term_kills_ranks = true;
     argv_ = {layout_.engine.launcher, "--quiet", "--jobid", means_.allocation};
-    // The wardens are steps too; and more ranks than CPUs are the user's wish, said aloud already.
+    // --overlap is needed because the wardens are steps too. More ranks than CPUs are the user's
+    // wish, about which muster has already warned.
     add({"--overlap", "--overcommit"});
     add_hosts();
     if (!layout_.engine.pmi.empty()) set("--mpi", {}, layout_.engine.pmi);
     set("--input", "-i", "0");
     set("--cpu-bind", {}, engine_binding(layout_));
     set("--kill-on-bad-exit", "-K", "1");
-    // The step gets our environment, as everywhere with Slurm; no value stands in argv.
+    // The step gets our whole environment, as is usual with Slurm, so no value is on the command
+    // line.
     set("--export", {}, "ALL");
     (void)add_variables(job_, layout_, means_, plan_);
     add_mpi_settings();
@@ -29,7 +31,7 @@ class SlurmWriter : CommandWriter {
   }
 
  private:
-  // Unless the user gave it to the engine, in its long or its short form.
+  // Sets the flag unless the user gave it to the engine, in its long or short form.
   void set(std::string_view flag, std::string_view short_flag, std::string_view value) {
     const bool given =
         given_by_user(job_, flag) || (!short_flag.empty() && given_by_user(job_, short_flag));
@@ -51,7 +53,7 @@ class SlurmWriter : CommandWriter {
     set("--distribution", "-m", layout_.map_by.empty() ? "block" : layout_.map_by);
   }
 
-  // Only a file can say how many ranks each host gets where the numbers differ: a line a rank.
+  // If hosts get different numbers of ranks, only a file with one line per rank can express that.
   void add_host_file() {
     PlanFile file{.path = means_.folder + "/hosts", .content = {}};
     for (const layout::Placement& placement : layout_.placements) {
@@ -62,7 +64,7 @@ class SlurmWriter : CommandWriter {
     add({"--distribution=arbitrary"});
   }
 
-  // What the launcher of that MPI would have been told.
+  // Sets what muster would have told the launcher of that MPI.
   void add_mpi_settings() {
     const auto set_mpi = [this](const char* name, const std::string& value) {
       set_for_engine(plan_, means_, name, value);
@@ -72,7 +74,8 @@ class SlurmWriter : CommandWriter {
         set_mpi("OMPI_MCA_btl_tcp_if_include", layout_.subnet);
       if (layout_.oversubscribed) set_mpi("OMPI_MCA_mpi_yield_when_idle", "1");
     } else if (layout_.engine.mpi == "intel") {
-      set_mpi("I_MPI_PMI_LIBRARY", "libpmi2.so.0");  // Slurm's, by the hosts' own library path
+      // Slurm's library, found by the hosts' library path.
+      set_mpi("I_MPI_PMI_LIBRARY", "libpmi2.so.0");
       if (engine_binding(layout_) == "none") set_mpi("I_MPI_PIN", "0");
       if (layout_.oversubscribed) set_mpi("I_MPI_THREAD_YIELD", "2");
     }

@@ -18,7 +18,7 @@ class TorchrunWriter {
       : job_(job), layout_(layout), means_(means) {}
 
   Plan write() {
-    // No engine brings them: ours are the only hands.
+    // torchrun does not pass variables to other hosts, so muster does.
     plan_.carried = add_variables(job_, layout_, means_, plan_).names();
     for (std::size_t i = 0; i < layout_.placements.size(); ++i) {
       const layout::Placement& placement = layout_.placements[i];
@@ -34,7 +34,7 @@ class TorchrunWriter {
   }
 
  private:
-  // "--flag value", unless the user gave the flag.
+  // Adds "--flag value" unless the user gave the flag.
   void set(Words& words, const std::string& flag, const std::string& value) {
     if (!given_by_user(job_, flag)) {
       words.push_back(flag);
@@ -44,7 +44,7 @@ class TorchrunWriter {
     }
   }
 
-  // The c10d rendezvous unpickles state from a store without authentication, so muster uses it only
+  // The c10d rendezvous unpickles state from a store without authentication. So muster uses it only
   // if hosts may come and go, or if the user names a backend.
   [[nodiscard]] bool is_elastic() const {
     const auto& words = job_.engine_args;
@@ -54,7 +54,7 @@ class TorchrunWriter {
     return layout_.min_hosts > 0 || (given_by_user(job_, "--rdzv-backend") && !is_static);
   }
 
-  // Every host finds its own torchrun; all are given the same port, and only the first serves it.
+  // Every host uses its own torchrun. All get the same port, but only the first host listens on it.
   Words at_meeting(std::size_t index) {
     const layout::Placement& placement = layout_.placements[index];
     const std::size_t hosts = layout_.placements.size();
@@ -85,7 +85,7 @@ class TorchrunWriter {
     set(words, "--nproc-per-node", std::to_string(placement.ranks));
     set(words, "--master-addr", layout_.master_address);
     set(words, "--master-port", std::to_string(layout_.master_port));
-    // The platform's PET_RDZV_* would win over the two above.
+    // Overrides PET_RDZV_* of the platform, which would win over the two flags above.
     set(words, "--rdzv-backend", "static");
     set(words, "--rdzv-endpoint", endpoint_text(layout_.master_address, layout_.master_port));
     set(words, "--max-restarts", std::to_string(layout_.max_restarts));
@@ -96,8 +96,8 @@ class TorchrunWriter {
     Words words = {means_.shim, "engine", "--run", means_.run_id, "--folder", job_.folder, "--"};
     words.insert(words.end(), torchrun.begin(), torchrun.end());
     words.insert(words.end(), job_.engine_args.begin(), job_.engine_args.end());
-    // The shim is what it starts, whatever the program is; without "--" it takes our --run for an
-    // abbreviation of one of its own flags.
+    // torchrun starts the rank process, which is not a Python script. Without "--", torchrun would
+    // take --run for an abbreviation of one of its own flags.
     words.insert(words.end(), {"--no-python", "--"});
     const Words rank = rank_words(job_, layout_, means_);
     words.insert(words.end(), rank.begin(), rank.end());
@@ -114,7 +114,7 @@ class TorchrunWriter {
   const layout::Job& job_;
   const layout::Layout& layout_;
   const Means& means_;
-  Words replaced_;  // flags of ours that the user gave
+  Words replaced_;  // muster's flags that the user gave too
   Plan plan_;
 };
 

@@ -37,7 +37,7 @@ Variables add_variables(const layout::Job& job, const layout::Layout& layout, co
     variables.defaults.push_back(name);
   };
   set_default("OMP_NUM_THREADS", std::to_string(layout.threads));
-  if (layout.rdma_given_up) {  // NCCL would use RDMA on some hosts and hang
+  if (layout.rdma_given_up) {  // otherwise NCCL would use RDMA on some hosts and hang
     const std::string name = "NCCL_IB_DISABLE";
     set_default(name, "1");
     if (!means.user_env.contains(name)) {
@@ -98,7 +98,7 @@ std::string engine_binding(const layout::Layout& layout) {
   return layout.bind_to == layout::kBindToGpu ? "none" : layout.bind_to;
 }
 
-// torchrun takes --nproc_per_node for --nproc-per-node.
+// Treats --nproc_per_node like --nproc-per-node, as torchrun does.
 bool given_by_user(const layout::Job& job, std::string_view flag) {
   const auto dashed = [](std::string_view text) {
     std::string name(text.substr(0, text.find('=')));
@@ -120,7 +120,8 @@ int ranks_on_each(const layout::Layout& layout) {
 Plan CommandWriter::finish(const std::vector<std::string>& shim_flags) {
   add(job_.engine_args);
   std::vector<std::string> rank = rank_words(job_, layout_, means_);
-  rank.insert(rank.begin() + 2, shim_flags.begin(), shim_flags.end());  // behind "SHIM rank"
+  // The flags go after the two words "SHIM rank".
+  rank.insert(rank.begin() + 2, shim_flags.begin(), shim_flags.end());
   add(rank);
   plan_.commands = {{.argv = std::move(argv_)}};
   return std::move(plan_);

@@ -10,54 +10,54 @@
 
 namespace muster::launch {
 
-// Beyond this many hosts the list goes into a file: one argument may have 128 KiB.
+// A longer list of hosts goes into a file, because an argument is limited to 128 KiB.
 constexpr std::size_t kMostInline = 64;
 
-// The variables that the ranks are handed, by name: values never stand in a command line.
+// The names of the variables that ranks get. Their values are never on a command line.
 struct Variables {
-  std::vector<std::string> forwarded = {};  // win over the activation's
-  std::vector<std::string> defaults = {};   // the activation's win over them
+  std::vector<std::string> forwarded = {};  // these win over values of the activation
+  std::vector<std::string> defaults = {};   // values of the activation win over these
 
-  // All of them and the two lists that tell the shim which is which.
+  // All of them, and the two variables that tell the rank processes which ones win.
   [[nodiscard]] std::vector<std::string> names() const;
 };
 
-// Those of the job and muster's own; the values of the latter go to plan.env, what the user has set
-// stays and is noted.
+// Collects the job's variables and muster's own. Adds the values of muster's own to plan.env. If
+// the user has set one of these, that value stays and is noted.
 [[nodiscard]] Variables add_variables(const layout::Job& job, const layout::Layout& layout,
                                       const Means& means, Plan& plan);
 
-// "NAME=value" for the engine itself, unless the user has set it: then a note.
+// Sets "NAME=value" for the engine itself, unless the user has set it, which is noted.
 void set_for_engine(Plan& plan, const Means& means, const std::string& name,
                     const std::string& value);
 
-// The shim and, behind it, the program.
+// The command of a rank: muster's rank process with its flags, followed by the program.
 [[nodiscard]] std::vector<std::string> rank_words(const layout::Job& job,
                                                   const layout::Layout& layout, const Means& means);
 
-// Whether the daemons or the ranks connect over IPv6.
+// Whether daemons or ranks connect over IPv6.
 [[nodiscard]] bool is_ipv6(const layout::Layout& layout);
 
 // Whether all ranks run on this machine, so that nothing needs ssh.
 [[nodiscard]] bool all_here(const layout::Layout& layout);
 
-// The host's name for the engine, which is localhost for this machine.
+// The name of the host in the engine's command; localhost for this machine.
 [[nodiscard]] std::string engine_host(const layout::Placement& placement);
 
-// How the engine is to bind ranks, in its own words.
+// The engine's setting for binding ranks; empty if there is none.
 [[nodiscard]] std::string engine_binding(const layout::Layout& layout);
 
-// Notes on what the user has set, which takes the place of ours.
+// The text of a note that the user's own setting stays in place of muster's.
 [[nodiscard]] std::string stays_as_variable(std::string_view name);
 [[nodiscard]] std::string stays_as_engine_arg(std::string_view flag);
 
 // Whether the user gave the engine this flag: "--name", "--name=value" or "name value".
 [[nodiscard]] bool given_by_user(const layout::Job& job, std::string_view flag);
 
-// The number of ranks a host where it is the same on all; else 0.
+// The number of ranks per host if it is the same on all hosts, otherwise 0.
 [[nodiscard]] int ranks_on_each(const layout::Layout& layout);
 
-// An engine's command, word by word.
+// Collects the words of an engine's command.
 class CommandWriter {
  public:
   CommandWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
@@ -67,8 +67,8 @@ class CommandWriter {
   void add(const std::vector<std::string>& words) {
     argv_.insert(argv_.end(), words.begin(), words.end());
   }
-  // The plan with this command, to which the user's words for the engine and those of the rank are
-  // added. `shim_flags` come first among the flags of the rank's shim.
+  // Returns the plan with this command, after adding the user's arguments for the engine and the
+  // rank's command. `shim_flags` become the first flags of the rank process.
   [[nodiscard]] Plan finish(const std::vector<std::string>& shim_flags = {});
 
   const layout::Job& job_;

@@ -21,7 +21,7 @@ namespace {
 
 using facts::Facts;
 
-// The hosts that take part and are known; `facts` and `placements` run side by side.
+// The hosts that take part and whose facts are known. `facts` and `placements` have the same order.
 struct Known {
   std::vector<const Facts*> facts;
   std::vector<Placement*> placements;
@@ -46,8 +46,8 @@ Known known_hosts(Layout& layout, std::span<const facts::Survey> surveys) {
   return known;
 }
 
-// If this machine is the only host, no traffic has to leave it. False if it is not the only host,
-// or has no loopback interface.
+// Uses the loopback interface if this machine is the only host, because then no traffic has to
+// leave it. Returns false if it is not the only host, or has no loopback interface.
 bool take_loopback(const Known& known, Layout& layout) {
   if (layout.placements.size() != 1 || !layout.placements.front().here) return false;
   const auto loopback = known.facts.empty() ? std::nullopt : loopback_of(*known.facts.front());
@@ -62,7 +62,8 @@ bool take_loopback(const Known& known, Layout& layout) {
   return true;
 }
 
-// A single host sends nothing to others. In a pod, there are other pods that it does not see.
+// Whether there is only one host, which sends nothing to others. A pod sees only itself although
+// there may be others.
 bool is_alone(const Job& job, const Layout& layout) {
   return layout.placements.size() < 2 && job.pods < 2;
 }
@@ -72,8 +73,8 @@ bool has_usable_gpu(const Facts* host) {
                      [](const facts::Gpu& gpu) { return gpu.problem.empty(); });
 }
 
-// Whether GPUs on all hosts exchange the job's data over a fabric. Without GPUs, PyTorch sends its
-// data over TCP even where there is RDMA.
+// Whether the job's data goes from GPU to GPU over a fabric. Without GPUs on all hosts, PyTorch
+// sends its data over TCP even if there is RDMA.
 bool data_take_rdma(const Job& job, const Known& known, const Layout& layout) {
   if (is_alone(job, layout) || job.ranks_by == "cpu") return false;
   if (known.facts.size() != layout.placements.size()) return false;
@@ -108,7 +109,7 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
   }
 }
 
-// Why the job uses TCP; `having` hosts have an active RDMA port.
+// Explains why the job uses TCP. `having` is the number of hosts with an active RDMA port.
 std::string tcp_text(std::size_t having, std::size_t all) {
   if (having == 0) return "no RDMA on any host: traffic goes over TCP";
   return fmt::format(
@@ -128,12 +129,12 @@ void give_up_rdma(const Known& known, Layout& layout) {
   layout.rdma_given_up = having > 0;
   layout.why.push_back(tcp_text(having, layout.placements.size()));
   if (!has_efa) return;
-  // NCCL_IB_DISABLE, which the engines pass on, does not stop the plugin for EFA.
+  // The engines pass on NCCL_IB_DISABLE, but that does not disable the plugin for EFA.
   for (Placement* placement : known.placements) placement->variables["NCCL_NET"] = "Socket";
 }
 
-// The same fabric on all hosts or none: where one side speaks RDMA and the other TCP, the first
-// collective hangs. A pod does not see the others and takes the best that it has.
+// Chooses the same fabric for all hosts, or none: if one side used RDMA and the other TCP, the
+// first collective would hang. A pod does not see other pods and takes the best fabric that it has.
 void decide_fabric(const Job& job, const Known& known, Layout& layout) {
   if (known.facts.empty() || is_alone(job, layout)) return;
   std::vector<std::string> interfaces, names;
@@ -189,7 +190,7 @@ void decide_master(const Job& job, const Known& known, Layout& layout) {
   }
 }
 
-// The hosts on which some rank has no GPU, or one without a NUMA node.
+// Names the hosts on which some rank has no GPU, or a GPU without a NUMA node.
 void say_unbound(const Job& job, const Known& known, Layout& layout) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < known.facts.size(); ++i) {
@@ -209,7 +210,7 @@ void decide_cpus(const Job& job, const Known& known, Layout& layout) {
   std::optional<int> share;
   for (std::size_t i = 0; i < known.facts.size(); ++i) {
     const int usable = known.facts[i]->cpu.usable;
-    if (usable <= 0) continue;  // not seen
+    if (usable <= 0) continue;  // unknown
     const int ranks = known.placements[i]->ranks;
     layout.oversubscribed = layout.oversubscribed || ranks > usable;
     share = std::min(share.value_or(usable / ranks), usable / ranks);
@@ -250,8 +251,8 @@ void decide_ranks(const Job& job, Layout& layout) {
                                          layout.ranks, layout.placements.size()));
 }
 
-// Leaves restarts to an engine that makes them itself: always, or with MIN:MAX. Otherwise muster
-// restarts the job, under every engine.
+// Leaves restarts to an engine that makes them itself, which it does always or with MIN:MAX. With
+// other engines, muster restarts the job.
 Result<void> leave_restarts(const Job& job, Layout& layout) {
   const engines::Kind& engine = engines::find(layout.engine.kind);
   if (engine.hosts_by == engines::HostsBy::kPod && job.min_nodes > 0) {

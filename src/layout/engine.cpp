@@ -33,7 +33,7 @@ Engine to_engine(const facts::Mpi& mpi) {
           .launcher = mpi.launcher};
 }
 
-// The first host's program that is linked to an MPI we know; null: none is.
+// The first program on a host that is linked to a known MPI; null if there is none.
 const facts::Program* linked_program(std::span<const facts::Facts* const> hosts) {
   for (const facts::Facts* host : hosts) {
     if (host->program && !host->program->libmpi_kind.empty()) return &*host->program;
@@ -47,7 +47,8 @@ int likeness(const facts::Mpi& mpi, const facts::Program& program) {
   return mpi.kind == program.libmpi_kind ? 2 : 1;
 }
 
-// Null: there is none. An empty kind: any that is known.
+// The launcher's first MPI of this kind; null if there is none. An empty kind stands for any known
+// one.
 const facts::Mpi* first_of_kind(const facts::Facts& launcher, std::string_view kind) {
   const auto found = std::find_if(
       launcher.mpi.begin(), launcher.mpi.end(),
@@ -82,8 +83,8 @@ bool is_variable_of(const engines::Kind& kind, std::string_view word) {
   return std::any_of(kind.ranks->in_code.begin(), kind.ranks->in_code.end(), begins);
 }
 
-// Whether a program that mentions MPI with this word may be meant for this MPI: not if the word is
-// a variable of another one.
+// Whether a program that mentions MPI by this word may be written for this MPI. It is not if the
+// word is a variable of another MPI.
 bool suits(const facts::Mpi& mpi, std::string_view word) {
   const engines::Kind& kind = engines::find(mpi.kind);
   const auto& kinds = engines::all();
@@ -92,7 +93,8 @@ bool suits(const facts::Mpi& mpi, std::string_view word) {
   return kind.is_mpi && (!is_variable || is_variable_of(kind, word));
 }
 
-// The first MPI here that suits the Python program and is on every host; null if there is none.
+// The launcher's first MPI that suits the Python program and that every host has; null if there is
+// none.
 const facts::Mpi* mpi_for_python(const Job& job, std::span<const facts::Facts* const> hosts,
                                  const facts::Facts& launcher) {
   if (job.mpi_word.empty()) return nullptr;
@@ -116,7 +118,7 @@ const engines::Kind& torchrun_kind(const Job& job) {
   return engines::with_pytorch(job.pods > 0 ? engines::HostsBy::kPod : engines::HostsBy::kSsh);
 }
 
-// Each host has its own; the version is that of the first.
+// Each host uses its own torchrun. The version is that of the first host.
 EngineChoice torchrun(const Job& job, std::span<const facts::Facts* const> hosts,
                       std::string_view why) {
   const engines::Kind& kind = torchrun_kind(job);
@@ -127,8 +129,8 @@ EngineChoice torchrun(const Job& job, std::span<const facts::Facts* const> hosts
   return {std::move(engine), fmt::format("engine {}: {}", name, why)};
 }
 
-// The first MPI of the hosts that suits the Python program and is on all of them; null if there is
-// none.
+// The first MPI of the hosts that suits the Python program and that all of them have; null if there
+// is none.
 const facts::Mpi* mpi_on_all(const Job& job, std::span<const facts::Facts* const> hosts) {
   if (job.mpi_word.empty() || hosts.empty()) return nullptr;
   for (const facts::Mpi& mpi : hosts.front()->mpi) {
@@ -141,7 +143,8 @@ const facts::Mpi* mpi_on_all(const Job& job, std::span<const facts::Facts* const
   return nullptr;
 }
 
-// A manager starts the ranks of any MPI if it knows how they ask for their places.
+// A resource manager can start the ranks of any MPI if it supports the interface by which they ask
+// for their rank numbers.
 EngineChoice choose_manager(const engines::Kind& kind, const Job& job,
                             std::span<const facts::Facts* const> hosts) {
   EngineChoice choice{
@@ -186,7 +189,7 @@ bool speak_the_same(std::string_view kind, std::string_view version, std::string
   if (kind != other_kind) return false;
   const int major = parse_version(version).major;
   const int other = parse_version(other_version).major;
-  return major == 0 || other == 0 || major == other;  // an unknown version is no contradiction
+  return major == 0 || other == 0 || major == other;  // an unknown version matches every version
 }
 
 EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,
@@ -197,7 +200,8 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
   }
   if (!asked.pmi_flag.empty()) return choose_manager(asked, job, hosts);
   if (!job.launcher.empty()) return named_launcher(job, launcher);
-  // One that serves a store everywhere is no choice for a job whose store is to be confined.
+  // torchrun serves the store on all interfaces, so it is not an option for a job with a confined
+  // store.
   const bool has_torchrun = !job.confine_store && !hosts.empty() &&
                             std::all_of(hosts.begin(), hosts.end(),
                                         [](auto* one) { return !one->torch.torchrun.empty(); });

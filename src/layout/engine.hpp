@@ -1,4 +1,4 @@
-// What starts the job: one of the launcher's MPIs, or Slurm.
+// Chooses what starts the job: one of the launcher's MPIs, torchrun or Slurm.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace muster::layout {
 
-// "5.0.11" as numbers; what is not there or no number is 0.
+// "5.0.11" as numbers. Missing parts, and parts that are not numbers, are 0.
 struct Version {
   int major = 0;
   int minor = 0;
@@ -19,12 +19,12 @@ struct Version {
 };
 [[nodiscard]] Version parse_version(std::string_view text);
 
-// Whether the launcher of one MPI can start ranks that are linked to the other.
+// Whether the launcher of one MPI can start ranks that are linked to the other MPI.
 [[nodiscard]] bool speak_the_same(std::string_view kind, std::string_view version,
                                   std::string_view other_kind, std::string_view other_version);
 
 struct EngineChoice {
-  Engine engine;  // kind empty: none was found
+  Engine engine;  // `kind` is empty if no engine was found
   std::string why;
 };
 [[nodiscard]] EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,

@@ -22,7 +22,7 @@ double gbit_of_all(const HostRails& host) {
   return sum;
 }
 
-// The slowest host's; 0: some host has no rail.
+// The bandwidth of the slowest host's rails; 0 if some host has no rail.
 double gbit_of_slowest(std::span<const HostRails> hosts) {
   double slowest = gbit_of_all(hosts.front());
   for (const HostRails& host : hosts) slowest = std::min(slowest, gbit_of_all(host));
@@ -45,12 +45,12 @@ bool are_in_same_subnets(const HostRails& one, const HostRails& two) {
                     [](const Rail& a, const Rail& b) { return a.network == b.network; });
 }
 
-// "400 Gb/sec" of "400 Gb/sec (4X NDR)".
+// Turns "400 Gb/sec (4X NDR)" into "400 Gb/sec".
 std::string short_rate(const std::string& rate) {
   return rate.substr(0, rate.find(" ("));
 }
 
-// "8 rails of 400 Gb/sec (mlx5_[0-7])".
+// Returns "8 rails of 400 Gb/sec (mlx5_[0-7])".
 std::string rails_text(const HostRails& host) {
   std::set<std::string> rates;
   std::set<int> indices;
@@ -68,7 +68,7 @@ std::string rails_text(const HostRails& host) {
                          : "");
 }
 
-// ", without mlx5_1 and mlx5_2 (200 Gb/sec)"; empty: nothing was left out.
+// Returns ", without mlx5_1 and mlx5_2 (200 Gb/sec)"; empty if no port was left out.
 std::string left_out_text(const HostRails& host) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const LeftOut& one : host.left_out) {

@@ -1,4 +1,4 @@
-// The kind of network that all hosts use for RDMA.
+// Chooses the kind of network that all hosts use for RDMA.
 #pragma once
 
 #include <span>
@@ -10,23 +10,25 @@
 namespace muster::layout {
 
 struct FabricChoice {
-  Fabric fabric = Fabric::kNone;      // kNone: the hosts share none
-  std::vector<HostRails> hosts = {};  // in the order given; empty: the hosts share none
-  Fabric slower = Fabric::kNone;      // the next best that all hosts have, if there is one
+  Fabric fabric = Fabric::kNone;  // kNone: the hosts have no fabric in common
+  // In the given order; empty if the hosts have no fabric in common.
+  std::vector<HostRails> hosts = {};
+  Fabric slower = Fabric::kNone;  // the second-best fabric that all hosts have, if any
 };
 
-// `interfaces` are those of the job's subnet, one per host. The fabric of which the slowest host
-// has most; of equal ones the first in the order of Fabric. Cost: linear in hosts.
+// `interfaces` are those in the job's subnet, one per host. Chooses the fabric that gives the
+// slowest host the most bandwidth; if equal, the first one in the order of Fabric. Cost: linear in
+// hosts.
 [[nodiscard]] FabricChoice choose_fabric(std::span<const facts::Facts* const> hosts,
                                          std::span<const std::string> interfaces);
 
-// Whether a rail reaches only the same rail of the other hosts: the rails of a host are in
+// Whether a rail can reach only the same rail of other hosts. That is so if a host's rails are in
 // different subnets, rail i is in the same subnet on all hosts, and some rail has no gateway.
 [[nodiscard]] bool are_separate(std::span<const facts::Facts* const> hosts,
                                 std::span<const HostRails> rails);
 
-// "RDMA over InfiniBand: 8 rails of 400 Gb/sec (mlx5_[0-7]) on n[1-4], without mlx5_8 (...)".
-// `names` are the hosts'.
+// Returns "RDMA over InfiniBand: 8 rails of 400 Gb/sec (mlx5_[0-7]) on n[1-4], without mlx5_8
+// (...)". `names` are the names of the hosts.
 [[nodiscard]] std::string to_text(const FabricChoice& choice, std::span<const std::string> names);
 
 }  // namespace muster::layout

@@ -1,4 +1,5 @@
-// The GIDs of RDMA ports. A GID is an IPv6 address, in which IPv4 is mapped (::ffff:a.b.c.d).
+// The GIDs of RDMA ports. A GID is an IPv6 address, which may contain an IPv4 address
+// (::ffff:a.b.c.d).
 #pragma once
 
 #include <optional>
@@ -9,11 +10,11 @@
 
 namespace muster::layout {
 
-// "0000:0000:0000:0000:0000:ffff:c612:000b" is 198.18.0.11.
+// Turns "0000:0000:0000:0000:0000:ffff:c612:000b" into 198.18.0.11.
 [[nodiscard]] std::optional<Ip> ip_of_gid(std::string_view gid);
 
-// An address that RoCE v2 can send from: not a loopback address, and for IPv6 not link-local.
-// Cables between two machines often have IPv4 link-local addresses.
+// Whether RoCE v2 can send from this address. False for loopback addresses and for IPv6 link-local
+// ones. Cables between two machines often have IPv4 link-local addresses, so these are valid.
 [[nodiscard]] bool is_roce_v2_address(const facts::Gid& gid, const Ip& ip);
 
 }  // namespace muster::layout

@@ -1,4 +1,4 @@
-// Layout: what was decided, once, for every engine, and why. Made by a pure function.
+// Layout: what muster decided, once and for every engine, and why. A pure function makes it.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace muster::layout {
 
-// Each rank to the CPUs near its GPU. The rank itself does it, not the engine.
+// Binds each rank to the CPUs near its GPU. The rank's process does this, not the engine.
 inline constexpr const char* kBindToGpu = "gpu";
 
 // A kind of network for RDMA. Two hosts can use it only if both have it.
@@ -23,63 +23,66 @@ enum class Fabric { kNone, kEfa, kInfiniband, kRoceIpv4, kRoceIpv6 };
 struct Rail {
   std::string device;  // "mlx5_0"
   int port = 1;
-  std::string rate = {};       // as facts::RdmaPort::rate
-  std::string interface = {};  // the network device of the same port; empty: not known
-  int gid_index = -1;          // of RoCE; -1: the fabric needs none
-  std::string address = {};    // of RoCE: that of the GID
-  std::string network = {};    // RoCE: its subnet; InfiniBand: the GID's prefix; empty: not known
+  std::string rate = {};       // like facts::RdmaPort::rate
+  std::string interface = {};  // network device of the same port; empty: unknown
+  int gid_index = -1;          // for RoCE; -1: the fabric needs none
+  std::string address = {};    // for RoCE: the address in the GID
+  // For RoCE its subnet, for InfiniBand the GID's prefix; empty: unknown.
+  std::string network = {};
 };
 
 struct Placement {
   std::string host;
   int first_rank = 0;
   int ranks = 0;
-  std::string interface = {};                         // the one in the job's subnet
-  std::string address = {};                           // its address
+  std::string interface = {};                         // in the job's subnet
+  std::string address = {};                           // of this interface
   std::vector<Rail> rails = {};                       // empty: the job uses TCP
-  std::map<std::string, std::string> variables = {};  // about the rails, for the host's ranks
-  bool here = false;                                  // as hosts::Host::here
+  std::map<std::string, std::string> variables = {};  // for the rails; the host's ranks get them
+  bool here = false;                                  // see hosts::Host::here
 };
 
 struct Engine {
-  std::string kind;     // as Job::engine
+  std::string kind;     // like Job::engine
   std::string version;  // "5.0.11"
   int major = 0;
-  std::string launcher;  // absolute path here
-  // Only of a manager, which starts the ranks of any MPI: the program's, as facts::Mpi::kind
-  // (empty: no known one), and how the two meet: "pmix", "pmi2"; empty: the site's default.
+  std::string launcher;  // absolute path on this machine
+  // Only for a resource manager, which starts the ranks of any MPI. `mpi` is the program's MPI,
+  // like facts::Mpi::kind (empty: unknown), and `pmi` how ranks and manager communicate: "pmix",
+  // "pmi2", or empty for the site's default.
   std::string mpi = {};
   std::string pmi = {};
 };
 
 struct Layout {
-  Engine engine;                      // kind empty: none was found
-  std::vector<Placement> placements;  // in the cluster's order, only hosts that take part
+  Engine engine;                      // `kind` is empty if no engine was found
+  std::vector<Placement> placements;  // hosts that take part, in the cluster's order
   int ranks = 0;
-  int min_hosts = 0;                 // fewer than all: torchrun goes on with so many
-  int max_restarts = 0;              // of all ranks, by torchrun itself and not by muster
-  std::string subnet = {};           // "198.18.0.0/16"; empty: there is no common one
-  std::string launcher_subnet = {};  // where the launcher meets the hosts when that is another one
-  std::string launcher_interface = {};  // the launcher's own there; empty: it has none
-  std::string launcher_address = {};    // its address
+  int min_hosts = 0;        // if less than all, torchrun continues with this many
+  int max_restarts = 0;     // restarts of all ranks, by torchrun itself and not by muster
+  std::string subnet = {};  // "198.18.0.0/16"; empty: the hosts have no subnet in common
+  // The network through which the launcher reaches the hosts, if it differs from `subnet`.
+  std::string launcher_subnet = {};
+  std::string launcher_interface = {};  // the launcher's interface in that network; empty: none
+  std::string launcher_address = {};    // address of that interface
   std::string master_address = {};
   int master_port = 0;
   int threads = 1;           // OMP_NUM_THREADS
-  std::string bind_to = {};  // kBindToGpu, or in the engine's words
+  std::string bind_to = {};  // kBindToGpu, or a setting of the engine
   std::string map_by = {};
-  Fabric fabric = Fabric::kNone;      // of the rails
-  bool rdma_given_up = false;         // some hosts have RDMA, but all hosts share no fabric
-  bool oversubscribed = false;        // more ranks than usable CPUs on some host
-  std::vector<std::string> why = {};  // one sentence a decision, for people
+  Fabric fabric = Fabric::kNone;      // the fabric to which the rails belong
+  bool rdma_given_up = false;         // some hosts have RDMA, but they have no fabric in common
+  bool oversubscribed = false;        // some host has more ranks than usable CPUs
+  std::vector<std::string> why = {};  // one sentence per decision, for people
 };
 
-// Without min_hosts and max_restarts, which say how the engine is started.
+// The JSON form, without min_hosts and max_restarts, which describe how the engine is started.
 [[nodiscard]] std::string to_json(const Layout& layout);  // one line
 [[nodiscard]] Result<Layout> parse_layout(const std::string& json);
 
-// Never fails for what the facts say: what could not be decided is empty, and the checks say so.
-// An Error is a request that makes no sense (more ranks than slots, an unknown host count).
-// `launcher` is this machine. Hosts without Facts get their ranks and no address.
+// Facts never make this fail: what cannot be decided stays empty, and the checks report it. Fails
+// only if the request makes no sense (more ranks than slots, an impossible number of hosts).
+// `launcher` is this machine. Hosts without Facts get ranks but no address.
 [[nodiscard]] Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
                                     std::span<const facts::Survey> surveys,
                                     const facts::Facts& launcher);

@@ -9,7 +9,7 @@ namespace {
 constexpr int kFirstUnprivileged = 1025;
 constexpr int kPortsInTurn = 16;
 
-// Whether each port is one that some host gives to outgoing connections.
+// For each port, whether some host uses it for outgoing connections.
 std::vector<bool> outgoing(std::span<const facts::Facts* const> hosts) {
   std::vector<int> change(kLastPort + 2, 0);
   for (const facts::Facts* host : hosts) {
@@ -32,7 +32,8 @@ std::vector<bool> outgoing(std::span<const facts::Facts* const> hosts) {
 
 int choose_master_port(const facts::Facts* first, std::span<const facts::Facts* const> hosts,
                        int attempt) {
-  // The port of the attempt before may still be in TIME_WAIT, and not every program minds it.
+  // The port of the previous attempt may still be in TIME_WAIT, and some programs cannot use it
+  // then.
   const int usual = kUsualMasterPort + attempt % kPortsInTurn;
   const std::vector<bool> in_range = outgoing(hosts);
   std::vector<bool> taken(kLastPort + 1, false);

@@ -7,13 +7,13 @@
 
 namespace muster::layout {
 
-constexpr int kUsualMasterPort = 29500;  // torch's own
+constexpr int kUsualMasterPort = 29500;  // PyTorch's default
 constexpr int kLastPort = 65535;
 
-// Free on `first` (null: nothing is known of it) and outside the range from which any of the hosts
-// takes ports for outgoing connections: from 29500 upward (one
-// further for each attempt before this one), then from below the range downward, and
-// never a privileged one. 0: there is none. Cost: linear in hosts and in ports.
+// A port that is free on `first` (null: unknown) and that no host uses for outgoing connections.
+// Tries ports upward from 29500 (one higher for each earlier attempt), then downward from below the
+// hosts' range, but never a privileged one. Returns 0 if there is none. Cost: linear in hosts and
+// in ports.
 [[nodiscard]] int choose_master_port(const facts::Facts* first,
                                      std::span<const facts::Facts* const> hosts, int attempt = 0);
 

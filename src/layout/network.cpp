@@ -18,7 +18,7 @@ int system_family(Family family) {
   return family == Family::kIpv4 ? AF_INET : AF_INET6;
 }
 
-// The number that is all of `text`, from 0 to `most`.
+// Parses the whole text as a number from 0 to `most`.
 std::optional<int> parse_number(std::string_view text, int most) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -27,7 +27,7 @@ std::optional<int> parse_number(std::string_view text, int most) {
   return number;
 }
 
-// Its first `prefix` bits, then zeros.
+// Keeps the first `prefix` bits and sets the others to zero.
 Ip beginning(Ip ip, int prefix) {
   for (std::size_t i = 0; i < ip.bytes.size(); ++i) {
     const int kept = std::clamp(prefix - static_cast<int>(i) * 8, 0, 8);
@@ -51,7 +51,7 @@ bool is_in(const Ip& ip, std::string_view range) {
   return network && contains(*network, ip);
 }
 
-// The highest address, to which IPv4 sends broadcasts.
+// The highest address, which is the broadcast address for IPv4.
 Ip end_of(const Network& network) {
   Ip last = network.base;
   for (int bit = network.prefix; bit < bits_of(last.family); ++bit) {
@@ -64,7 +64,7 @@ Ip end_of(const Network& network) {
 }  // namespace
 
 std::size_t IpHash::operator()(const Ip& ip) const {
-  constexpr std::uint64_t kPrime = 1099511628211U;  // FNV-1a
+  constexpr std::uint64_t kPrime = 1099511628211U;  // the prime of the FNV-1a hash
   std::uint64_t hash = 14695981039346656037U + static_cast<std::uint64_t>(ip.family);
   for (const std::uint8_t byte : ip.bytes) hash = (hash ^ byte) * kPrime;
   return hash;
@@ -122,7 +122,7 @@ Network cover(std::span<const Ip> ips) {
 bool can_be_a_hosts(const Network& network, const Ip& ip) {
   if (ip.family == Family::kIpv6) return !is_in(ip, "ff00::/8") && !is_in(ip, "::/96");
   if (ip.bytes[0] >= 224 || ip.bytes[0] == 0) return false;
-  if (network.prefix >= 31) return true;  // has neither a name nor a broadcast
+  if (network.prefix >= 31) return true;  // such a network has no network or broadcast address
   return ip != network.base && ip != end_of(network);
 }
 

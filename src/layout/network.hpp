@@ -1,4 +1,4 @@
-// IP addresses and networks: what two hosts must share to meet.
+// IP addresses and networks. Two hosts need a common network to connect.
 #pragma once
 
 #include <array>
@@ -14,11 +14,12 @@
 
 namespace muster::layout {
 
-enum class Family { kIpv4, kIpv6 };  // the order in which they are preferred
+enum class Family { kIpv4, kIpv6 };  // in order of preference
 
 struct Ip {
   Family family = Family::kIpv4;
-  std::array<std::uint8_t, 16> bytes = {};  // in network order; of IPv4 the first four, then zeros
+  // In network order; for IPv4 the first four, followed by zeros.
+  std::array<std::uint8_t, 16> bytes = {};
 
   friend auto operator<=>(const Ip&, const Ip&) = default;
 };
@@ -28,31 +29,33 @@ struct IpHash {
 };
 
 struct Network {
-  Ip base;         // bits below the prefix are 0
+  Ip base;         // the bits after the prefix are 0
   int prefix = 0;  // 0 to 32, or to 128
 
   friend auto operator<=>(const Network&, const Network&) = default;
 };
 
-// "198.18.0.11", "fd00::1"; nothing for a name and for an address with a zone.
+// Parses "198.18.0.11" or "fd00::1". Nothing for a name or an address with a zone.
 [[nodiscard]] std::optional<Ip> parse_ip(std::string_view text);
 [[nodiscard]] std::string to_text(const Ip& ip);
-[[nodiscard]] std::optional<Network> parse_network(std::string_view text);  // "198.18.0.0/16"
+// Parses a network such as "198.18.0.0/16".
+[[nodiscard]] std::optional<Network> parse_network(std::string_view text);
 [[nodiscard]] std::string to_text(const Network& network);
 [[nodiscard]] bool is_ipv6(std::string_view text);  // an address or a network
 
-// Nothing for a prefix that makes no sense.
+// Returns nothing if the prefix is invalid.
 [[nodiscard]] std::optional<Network> network_of(const facts::Address& address);
 [[nodiscard]] bool contains(const Network& network, const Ip& ip);
 
-// The smallest network that holds them all. `ips` is not empty, and all are of one family.
+// The smallest network that contains them all. `ips` must not be empty, and all must be of one
+// family.
 [[nodiscard]] Network cover(std::span<const Ip> ips);
 
-// False for multicast, and for IPv4 addresses of the network itself and for its broadcast address.
+// Returns false for multicast addresses, and for the network and broadcast addresses of IPv4.
 [[nodiscard]] bool can_be_a_hosts(const Network& network, const Ip& ip);
 [[nodiscard]] bool is_loopback(const Ip& ip);
 [[nodiscard]] bool is_link_local(const Ip& ip);
-// Ranges that nobody routes between sites: RFC 1918, 100.64/10, 198.18/15; fc00::/7.
+// Ranges that are not routed between sites: RFC 1918, 100.64/10, 198.18/15 and fc00::/7.
 [[nodiscard]] bool is_private(const Ip& ip);
 
 }  // namespace muster::layout

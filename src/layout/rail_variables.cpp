@@ -21,7 +21,8 @@ std::vector<std::string> device_names(const Placement& placement) {
   return names;
 }
 
-// NCCL takes every active port of InfiniBand and RoCE, but not EFA's.
+// Whether NCCL would use other ports than the rails: it uses every active port of InfiniBand and
+// RoCE, but none of EFA.
 bool nccl_would_take_more(const facts::Facts& host, const Placement& placement) {
   return std::any_of(host.rdma.begin(), host.rdma.end(), [&](const facts::RdmaPort& port) {
     const bool is_taken = port.active && fabric_of(port) != Fabric::kEfa;
@@ -35,7 +36,7 @@ bool have_one_index(const Placement& placement) {
                      [&](const Rail& rail) { return rail.gid_index == first; });
 }
 
-// Whether NCCL takes the GID of each rail by itself, if it is given that range.
+// Whether NCCL finds the GID of each rail by itself if it is given this range.
 bool finds_gids(const facts::Facts& host, const Placement& placement, bool ipv4,
                 const std::optional<Network>& range) {
   for (const Rail& rail : placement.rails) {
@@ -55,13 +56,14 @@ Network range_of_rails(const Placement& placement) {
   return addresses.empty() ? Network{} : cover(addresses);
 }
 
-// NCCL before 2.21 knows only NCCL_IB_GID_INDEX, which holds for all ports of a process. Later ones
-// choose a GID per port. NCCL_IB_ADDR_RANGE is one network: NCCL ignores what follows the first.
+// NCCL before 2.21 knows only NCCL_IB_GID_INDEX, which applies to all ports of a process. Later
+// versions choose a GID per port. NCCL_IB_ADDR_RANGE is a single network; NCCL ignores what follows
+// the first one.
 void add_gids(const facts::Facts& host, const Placement& placement, Fabric fabric,
               Variables& variables) {
   const bool ipv4 = fabric == Fabric::kRoceIpv4;
-  // IPv4 is NCCL's default. Without this, it would fail on ports that the user chose: ranks get no
-  // index then.
+  // NCCL's default is IPv4. Without this variable, NCCL would fail on ports that the user has
+  // chosen, because ranks get no index then.
   if (!ipv4) variables["NCCL_IB_ADDR_FAMILY"] = "AF_INET6";
   if (have_one_index(placement)) {
     variables["NCCL_IB_GID_INDEX"] = std::to_string(placement.rails.front().gid_index);
@@ -80,15 +82,15 @@ std::map<std::string, std::string> rail_variables(const facts::Facts& host,
                                                   const Placement& placement, Fabric fabric,
                                                   bool separate) {
   Variables variables;
-  // NCCL's plugin for EFA finds the cards and takes libfabric's provider "efa" by itself. To name
-  // that provider to all would stop an MPI whose own libfabric does not have it.
+  // NCCL's plugin for EFA finds the cards and uses libfabric's provider "efa" by itself. Setting
+  // that provider for all programs would break an MPI whose own libfabric does not have it.
   if (placement.rails.empty() || fabric == Fabric::kEfa) return variables;
   if (separate) variables["NCCL_CROSS_NIC"] = "0";
   std::vector<std::string> names = device_names(placement);
   const bool has_more = nccl_would_take_more(host, placement);
   if (has_more) variables["NCCL_IB_HCA"] = fmt::format("={}", fmt::join(names, ","));
   if (is_roce(fabric)) add_gids(host, placement, fabric, variables);
-  // libfabric's verbs provider takes one name, so it can be told only about a single rail.
+  // libfabric's verbs provider accepts a single name, so set it only for a single rail.
   const std::string& interface = placement.rails.front().interface;
   if (has_more && names.size() == 1 && !interface.empty()) variables["FI_VERBS_IFACE"] = interface;
   if (!placement.interface.empty()) names.push_back(placement.interface);  // for UCX over TCP

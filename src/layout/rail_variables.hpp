@@ -1,4 +1,4 @@
-// What NCCL, UCX and libfabric must be told about a host's rails because they cannot find it out.
+// What NCCL, UCX and libfabric must be told about a host's rails, because they cannot find it out.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 
 namespace muster::layout {
 
-// For the ranks of one host, whose rails, interface and address are in `placement`. `separate`: see
-// are_separate; it must be the same for all hosts of a job.
+// The variables for the ranks of one host. Rails, interface and address are in `placement`.
+// `separate` is the result of are_separate and must be the same for all hosts of a job.
 [[nodiscard]] std::map<std::string, std::string> rail_variables(const facts::Facts& host,
                                                                 const Placement& placement,
                                                                 Fabric fabric, bool separate);
 
-// The GID index that NCCL takes on a RoCE port by itself, given an address family and a range: the
-// first valid RoCE v2 GID in the range, whether it is the host's own or not. NCCL begins with index
-// 0, and does not ask whether that one is in the range. -1: none.
+// The GID index that NCCL uses on a RoCE port by itself, for this address family and range: the
+// first valid RoCE v2 GID in the range, even if it is not the host's own. NCCL starts with index 0
+// without checking that it is in the range. -1 if there is none.
 [[nodiscard]] int index_that_nccl_takes(const facts::RdmaPort& port, bool ipv4,
                                         const std::optional<Network>& range);
 

@@ -19,8 +19,8 @@ struct PossibleRail {
   Rail rail;
 };
 
-// The network in which the host has this address; nothing: it is not one of the host's. In a pod,
-// a shared card shows the GIDs of other pods too.
+// The network of this address on the host; nothing if the host does not have the address. In a pod,
+// a shared card also shows the GIDs of other pods.
 std::optional<Network> own_network(const facts::Facts& host, const Ip& ip) {
   for (const facts::Interface& interface : host.interfaces) {
     for (const facts::Address& address : interface.addresses) {
@@ -30,7 +30,7 @@ std::optional<Network> own_network(const facts::Facts& host, const Ip& ip) {
   return std::nullopt;
 }
 
-// Puts the GID that RoCE can use into the rail.
+// Stores in the rail the GID that RoCE can use. Returns whether there is one.
 bool take_gid(const facts::Facts& host, const facts::RdmaPort& port, bool ipv4,
               const std::string& interface, Rail& rail) {
   for (const facts::Gid& gid : port.gids) {
@@ -48,13 +48,13 @@ bool take_gid(const facts::Facts& host, const facts::RdmaPort& port, bool ipv4,
   return rail.gid_index >= 0;
 }
 
-// The first half of an InfiniBand GID names the subnet: "fe80:0000:0000:0000".
+// The first half of an InfiniBand GID, which identifies the subnet: "fe80:0000:0000:0000".
 std::string subnet_prefix(const facts::RdmaPort& port) {
   constexpr std::size_t kHalf = 19;
   return port.gids.empty() ? "" : port.gids.front().gid.substr(0, kHalf);
 }
 
-// Why the port cannot be a rail of that fabric; empty: it can.
+// Why the port cannot be a rail of that fabric; empty if it can.
 std::string make_rail(const facts::Facts& host, const facts::RdmaPort& port, Fabric fabric,
                       const std::string& interface, Rail& rail) {
   const Fabric kind = fabric_of(port);
@@ -70,7 +70,7 @@ std::string make_rail(const facts::Facts& host, const facts::RdmaPort& port, Fab
   return fmt::format("no RoCE v2 GID with an {} address of the host", ipv4 ? "IPv4" : "IPv6");
 }
 
-// Moves the candidates for which `why_not` gives a reason to those that are left out.
+// Moves the candidates for which `why_not` returns a reason to `left_out`.
 template <class WhyNot>
 void leave_out(std::vector<PossibleRail>& candidates, std::vector<LeftOut>& left_out,
                const WhyNot& why_not) {
@@ -99,8 +99,8 @@ void leave_out_slow(const facts::Facts& host, std::vector<PossibleRail>& candida
   });
 }
 
-// The model of card of which a host with a card per GPU has most; empty: there is no such model.
-// Ports that are down count too, so that the choice stays the same when a rail fails.
+// The most frequent model of card on a host with one card per GPU; empty if there is no such model.
+// Ports that are down count too, so that the choice does not change when a rail fails.
 std::string board_of_gpus(const facts::Facts& host, Fabric kind) {
   std::map<std::string, std::size_t> ports_of;
   std::size_t all = 0;
@@ -118,7 +118,8 @@ std::string board_of_gpus(const facts::Facts& host, Fabric kind) {
   return as_many == 1 && 2 * most->second > gpus ? most->first : "";
 }
 
-// Machines with a card per GPU have further cards of another model for storage, sometimes as fast.
+// Machines with one card per GPU have further cards of another model for storage, which are
+// sometimes as fast.
 void leave_out_other_boards(const facts::Facts& host, std::vector<PossibleRail>& candidates,
                             std::vector<LeftOut>& left_out) {
   if (candidates.empty()) return;
@@ -206,7 +207,7 @@ bool has_rdma(const facts::Facts& host, const facts::Interface& interface) {
   return std::any_of(host.rdma.begin(), host.rdma.end(), [&](const facts::RdmaPort& port) {
     if (!port.active) return false;
     Rail rail;
-    // The kernel names no network device for the GIDs of native InfiniBand.
+    // For native InfiniBand, the kernel names no network device in the GIDs.
     if (fabric_of(port) == Fabric::kInfiniband) return is_ipoib;
     return fabric_of(port) == Fabric::kRoceIpv4 &&
            take_gid(host, port, true, interface.name, rail) && rail.interface == interface.name;

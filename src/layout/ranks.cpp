@@ -28,7 +28,7 @@ Result<void> check_signs(const Job& job) {
   return {};
 }
 
-// The hosts asked for.
+// The hosts that the user wants to use.
 Result<std::span<const hosts::Host>> chosen(const Job& job, const hosts::Cluster& cluster) {
   const std::span<const hosts::Host> all = cluster.hosts;
   if (all.empty()) return refused("there is no host to run on", "name hosts with -H or --hostfile");
@@ -43,7 +43,7 @@ Result<std::span<const hosts::Host>> chosen(const Job& job, const hosts::Cluster
 
 using FactsByHost = std::unordered_map<std::string_view, const facts::Facts*>;
 
-// One for each GPU or CPU. What the user said of slots does not count: this is the later word.
+// One rank per GPU or CPU. Ignores slots, because the user asked for this instead.
 Result<int> count_on(const Job& job, const hosts::Host& host, const FactsByHost& known) {
   const auto found = known.find(host.name);
   if (found == known.end()) return 1;
@@ -75,7 +75,7 @@ bool says_room(const Job& job, std::span<const hosts::Host> hosts) {
          std::any_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.slots > 0; });
 }
 
-// Room for all: what the hosts lack is shared out evenly. Returns the room there is then.
+// Enlarges the rooms evenly until all ranks fit. Returns the total room.
 std::int64_t widen(std::vector<std::int64_t>& rooms, std::int64_t ranks) {
   const auto hosts = static_cast<std::int64_t>(rooms.size());
   std::int64_t lacking = ranks;

@@ -1,4 +1,4 @@
-// Which ranks run where.
+// Decides which ranks run on which hosts.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace muster::layout {
 
-// Host, first rank and number of ranks of each host that gets one; in the cluster's order, each
-// host filled before the next (Open MPI's by-slot mapping). An Error where the numbers contradict
-// each other. Cost: linear in hosts.
-// `surveys` are for Job::ranks_by; a host without Facts gets one rank.
+// Returns host, first rank and number of ranks of each host that gets one, in the cluster's order.
+// Each host is filled before the next (like Open MPI's by-slot mapping). Fails if the numbers
+// contradict each other. `surveys` are for Job::ranks_by; a host without Facts gets one rank. Cost:
+// linear in hosts.
 [[nodiscard]] Result<std::vector<Placement>> place_ranks(
     const Job& job, const hosts::Cluster& cluster, std::span<const facts::Survey> surveys = {});
 

@@ -16,7 +16,7 @@ namespace {
 using facts::Facts;
 using facts::InterfaceKind;
 
-// Bits: a wider network than that says nothing.
+// The shortest prefix, in bits, that is accepted. A wider network would not mean anything.
 int widest_cover(Family family) {
   return family == Family::kIpv4 ? 8 : 32;
 }
@@ -24,20 +24,21 @@ int widest_cover(Family family) {
 struct Member {
   const Facts* host = nullptr;
   std::vector<Door> doors;
-  std::string default_interface;       // for IPv4, or where there is none for IPv6
-  std::string default_interface_ipv6;  // empty: there is none
+  std::string default_interface;       // for IPv4, or for IPv6 if there is none for IPv4
+  std::string default_interface_ipv6;  // empty: no default route for IPv6
 };
 
 struct Candidate {
   Network network;
   std::vector<Door> members = {};
   bool holds_master = false;
-  bool has_rdma = true;      // on all hosts
-  int speed_mbit = 0;        // the slowest host's; -1: not told
-  bool lasts = true;         // no host has only an address that may go away soon
-  std::size_t defaults = 0;  // hosts whose default route leaves through it
+  bool has_rdma = true;  // whether all hosts have RDMA on it
+  int speed_mbit = 0;    // speed of the slowest host; -1: unknown
+  // False if some host has only an address there that may go away soon.
+  bool lasts = true;
+  std::size_t defaults = 0;  // how many hosts have their default route on it
   bool has_launcher = false;
-  bool only_control = false;  // the data take RDMA, whichever network this is
+  bool only_control = false;  // RDMA carries the data, so this network only carries control traffic
 };
 
 std::vector<Member> members_of(std::span<const Facts* const> hosts) {
@@ -58,7 +59,7 @@ bool has_address_in(const Facts& host, const Network& network) {
                      [&](const Door& door) { return contains(network, door.address); });
 }
 
-using Uses = std::unordered_map<Ip, int, IpHash>;  // on how many hosts an address is
+using Uses = std::unordered_map<Ip, int, IpHash>;  // number of hosts that have an address
 
 Uses uses_in(const Network& network, std::span<const Member> members) {
   Uses uses;
@@ -71,7 +72,7 @@ Uses uses_in(const Network& network, std::span<const Member> members) {
   return uses;
 }
 
-// The best of a host's doors into the network; an address that another host has too is none.
+// The best door of a host into the network. Doors whose address another host has too do not count.
 const Door* best_door(const Member& member, const Network& network, const Uses& uses) {
   const auto worth = [&](const Door& door) {
     return std::tuple(has_rdma(*member.host, *door.interface), door.interface->speed_mbit,
@@ -112,8 +113,8 @@ std::vector<Candidate> common_networks(std::span<const Member> members) {
   return candidates;
 }
 
-// For control, the way by which the hosts are reached comes before speed: a network for storage is
-// fast too.
+// If RDMA carries the data, default routes matter more than speed, because a fast network may be
+// one for storage.
 std::size_t first_defaults(const Candidate& one) {
   return one.only_control ? one.defaults : 0;
 }
@@ -139,8 +140,8 @@ bool same_interfaces(const Candidate& one, const Candidate& two) {
       [](const Door& left, const Door& right) { return left.interface == right.interface; });
 }
 
-// Leaves out IPv6 networks on the interfaces of an IPv4 network that is worth as much: every engine
-// can use IPv4. True: there were some.
+// Removes IPv6 networks that use the same interfaces as an equally good IPv4 network, because every
+// engine can use IPv4. Returns whether there were any.
 bool leave_out_twins(std::vector<Candidate>& candidates) {
   const std::vector<Candidate> all = candidates;
   const auto has_twin = [&](const Candidate& one) {
@@ -153,8 +154,8 @@ bool leave_out_twins(std::vector<Candidate>& candidates) {
   return std::erase_if(candidates, has_twin) > 0;
 }
 
-// What decided between the best and the next one, where neither has to carry the data; empty:
-// something else.
+// Why the best network is better than the next one if RDMA carries the data. Empty if the reason is
+// another one.
 std::string advantage_for_control(const Candidate& best, const Candidate& next) {
   if (!best.only_control) return {};
   if (best.defaults != next.defaults) {
@@ -164,7 +165,7 @@ std::string advantage_for_control(const Candidate& best, const Candidate& next) 
   return "this machine is in it, and the GPUs' traffic takes RDMA";
 }
 
-// What decided between the best and the next one.
+// Why the best network is better than the next one.
 std::string advantage(const Candidate& best, const Candidate& next) {
   if (best.holds_master != next.holds_master)
     return "it contains the master address that you asked for";
@@ -182,7 +183,7 @@ std::string advantage(const Candidate& best, const Candidate& next) {
   return "its address is the lowest";
 }
 
-// `kind` is "IPv4 " where IPv6 networks on the same interfaces were left out.
+// `kind` is "IPv4 " if IPv6 networks on the same interfaces were left out.
 std::string reason(std::span<const Candidate> sorted, std::string_view kind) {
   const Candidate& best = sorted.front();
   const std::string name = to_text(best.network);
@@ -197,21 +198,21 @@ std::string reason(std::span<const Candidate> sorted, std::string_view kind) {
                      advantage(best, sorted[1]));
 }
 
-// The host's one address of the family behind its default route, where it is a port's.
+// The host's only address of this family on the interface of its default route, if that is a port.
 std::optional<Door> way_out(const Member& member, Family family) {
   const std::string& interface =
       family == Family::kIpv4 ? member.default_interface : member.default_interface_ipv6;
   std::optional<Door> found;
   for (const Door& door : member.doors) {
     if (door.address.family != family || door.interface->name != interface) continue;
-    if (found && !door.lasts) continue;  // it comes behind those that last
+    if (found && !door.lasts) continue;  // only temporary ones follow
     if (found || door.interface->kind != InterfaceKind::kPort) return std::nullopt;
     found = door;
   }
   return found;
 }
 
-// Whether another interface of a host would be taken for the job's too.
+// Whether another interface of the host has an address in the network too.
 bool is_ambiguous(const Network& network, const Member& member, const Door& door) {
   for (const facts::Interface& interface : member.host->interfaces) {
     if (!interface.up || interface.name == door.interface->name) continue;
@@ -223,7 +224,8 @@ bool is_ambiguous(const Network& network, const Member& member, const Door& door
   return false;
 }
 
-// For clouds that give every host a /32, or each zone its own prefix.
+// The smallest network around all addresses, for clouds that give every host a /32, or each zone a
+// different prefix.
 std::optional<Subnet> covering(std::span<const Member> members, Family family) {
   Subnet subnet;
   std::vector<Ip> addresses;
@@ -250,7 +252,7 @@ std::optional<Subnet> covering(std::span<const Member> members, Family family) {
   return subnet;
 }
 
-// Leaves out doors of the other family, unless there are no others.
+// Keeps only doors of this family, if there are any.
 void keep_family(std::vector<Door>& doors, Family family) {
   const auto is_wanted = [&](const Door& door) { return door.address.family == family; };
   if (std::none_of(doors.begin(), doors.end(), is_wanted)) return;
@@ -259,7 +261,7 @@ void keep_family(std::vector<Door>& doors, Family family) {
 
 void sort_by_worth(std::vector<Candidate>& candidates) {
   std::stable_sort(
-      candidates.begin(), candidates.end(),  // they came with the lowest address first
+      candidates.begin(), candidates.end(),  // stable: the lowest address comes first
       [](const Candidate& one, const Candidate& two) { return worth(two) < worth(one); });
 }
 
@@ -276,7 +278,7 @@ std::vector<Door> doors(const Facts& host) {
       const auto ip = parse_ip(address.ip);
       if (!network || !ip || is_loopback(*ip) || is_link_local(*ip)) continue;
       if (!can_be_a_hosts(*network, *ip) || address.caveat == facts::kDuplicate) continue;
-      if (network->prefix == 0) continue;  // the whole world is no network
+      if (network->prefix == 0) continue;  // a network of all addresses means nothing
       all.push_back({.network = *network,
                      .address = *ip,
                      .interface = &interface,
