@@ -8,15 +8,16 @@ import posixpath
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import SubElement
 
 from markdown import Extension
 from markdown.treeprocessors import Treeprocessor
+from markdown.util import AtomicString
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
-# Where the names of pages would clash, or say nothing.
-ADDRESSES = {"README.md": "index.html", "docs/README.md": "contents.html"}
+# A README.md is the first page of its folder. These two folders have no entry of their own in the navigation.
+ADDRESSES = {"docs/README.md": "contents.html", "examples/README.md": "examples.html"}
 
 
 def address(path):
@@ -50,6 +51,17 @@ def named_pages(nav):
             yield from named_pages(entry)
 
 
+def keep_flags_whole(code):
+    """Browsers break a line behind any hyphen. site.css keeps together what is in a span, which must fit into a line of a phone."""
+    parts = re.split(r"(?<!\S)(\S*-\S*)(?!\S)", code.text or "")
+    if len(parts) == 1 or len(code):
+        return
+    code.text = AtomicString(parts[0])
+    for word, after in zip(parts[1::2], parts[2::2]):
+        span = SubElement(code, "span", {"class": "whole"} if len(word) <= 30 else {})
+        span.text, span.tail = AtomicString(word), AtomicString(after)
+
+
 class RepositoryText(Treeprocessor):
     """What GitHub's Markdown shows otherwise, and links to files that are not on the site."""
 
@@ -58,11 +70,14 @@ class RepositoryText(Treeprocessor):
         self.page, self.files = "", None
 
     def run(self, root):
+        for link in list(root.iter("a")):
+            self.without_repository(link)
         for cell in (*root.iter("td"), *root.iter("th")):
             for code in cell.iter("code"):
                 code.text = (code.text or "").replace("\\|", "|")
-        for link in list(root.iter("a")):
-            self.without_repository(link)
+        for text in (*root.iter("p"), *root.iter("li"), *root.iter("td")):
+            for code in text.iter("code"):
+                keep_flags_whole(code)
 
     def without_repository(self, link):
         parts = urlsplit(link.get("href", ""))
@@ -76,14 +91,15 @@ class RepositoryText(Treeprocessor):
         if said.strip("`") in (target, posixpath.basename(target), target + "/"):
             for child in list(link):
                 link.remove(child)
-            link.text, code = None, Element("code")
-            link.append(code)
+            link.text, code = None, SubElement(link, "code")
         else:
-            code = Element("code")
-            (link[-1] if len(link) else link).__setattr__("tail" if len(link) else "text", ((link[-1].tail if len(link) else link.text) or "") + " (")
-            link.append(code)
+            if len(link):
+                link[-1].tail = (link[-1].tail or "") + " ("
+            else:
+                link.text += " ("
+            code = SubElement(link, "code")
             code.tail = ")"
-        code.text = target
+        code.text = AtomicString(target)
 
 
 class RepositoryPages(Extension):
@@ -106,13 +122,20 @@ def on_config(config):
 
 def on_files(files, config):
     def placed(path):
-        return File(path, str(ROOT), config.site_dir, config.use_directory_urls, dest_uri=address(path))
+        file = File(path, str(ROOT), config.site_dir, config.use_directory_urls, dest_uri=address(path))
+        file.name = Path(file.dest_uri).stem  # "index" opens when its section is chosen
+        return file
 
     of_theme = [file for file in files if file.src_dir != config.docs_dir]
     of_docs = [placed(f"docs/{file.src_uri}") for file in files if file.src_dir == config.docs_dir]
     elsewhere = [placed(path) for path in named_pages(config.nav) if not path.startswith("docs/") and (ROOT / path).is_file()]
     pages.text.files = Files([*of_theme, *of_docs, *elsewhere])
     return pages.text.files
+
+
+def on_nav(nav, config, files):
+    nav.homepage = files.get_file_from_path("README.md").page  # MkDocs looks for it outside of sections only
+    return nav
 
 
 def on_page_markdown(markdown, page, config, files):
