@@ -31,16 +31,22 @@ def address(path):
     return posixpath.join(folder, "index.html" if name == "README.md" else name.lower().removesuffix(".md") + ".html")
 
 
-def expanded(nav):
-    """The entries of `nav`, each folder replaced by its pages: README.md first, then by name."""
-    if isinstance(nav, list):
-        return [expanded(entry) for entry in nav]
-    if isinstance(nav, dict):
-        return {title: expanded(entry) for title, entry in nav.items()}
-    if not nav.endswith("/"):
-        return nav
-    pages = sorted((ROOT / nav).glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
+def pages_of(folder):
+    """README.md first, then by name."""
+    pages = sorted((ROOT / folder).glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
     return [str(page.relative_to(ROOT)) for page in pages]
+
+
+def expanded(entries):
+    """A list of `nav` in which each folder is replaced by its pages: by a section if it has a title, otherwise one by one."""
+    made = []
+    for entry in entries:
+        if isinstance(entry, dict):
+            (title, content), = entry.items()
+            made.append({title: expanded(content) if isinstance(content, list) else pages_of(content) if content.endswith("/") else content})
+        else:
+            made += pages_of(entry) if entry.endswith("/") else [entry]
+    return made
 
 
 def named_pages(nav):

@@ -99,6 +99,12 @@ def test_code_in_a_table_is_as_on_github(html, site):
     assert "muster completion fish | source" in html[site / "habits.html"].codes
 
 
+def test_a_list_is_a_list(site):
+    """The site's Markdown wants an empty line before a list, and GitHub's does not."""
+    pages = {path: path.read_text() for path in site.rglob("*.html")}
+    assert not [str(path) for path, text in pages.items() if re.search(r"<p>[^<]*(?:<(?!/p>)[^<]*)*\n\s*[-*] ", re.sub(r"<pre.*?</pre>", "", text, flags=re.S))]
+
+
 def test_nothing_is_loaded_from_elsewhere(site, html):
     assert len(html) > 90
     loaded = {(path.name, one) for path, page in html.items() for one in page.loads}
