@@ -57,15 +57,19 @@ def named_pages(nav):
             yield from named_pages(entry)
 
 
-def keep_flags_whole(code):
-    """Browsers break a line behind any hyphen. site.css keeps together what is in a span, which must fit into a line of a phone."""
-    parts = re.split(r"(?<!\S)(\S*-\S*)(?!\S)", code.text or "")
-    if len(parts) == 1 or len(code):
+def let_words_break(code):
+    """Browsers break a line behind any hyphen, and nowhere else in a word. Flags stay whole (site.css), and paths and names break behind / and _."""
+    if len(code):
         return
+    parts = re.split(r"(?<!\S)(\S*-\S*)(?!\S)|(?<=[/_])(?=\w)", code.text or "")
     code.text = AtomicString(parts[0])
-    for word, after in zip(parts[1::2], parts[2::2]):
-        span = SubElement(code, "span", {"class": "whole"} if len(word) <= 30 else {})
-        span.text, span.tail = AtomicString(word), AtomicString(after)
+    for flag, after in zip(parts[1::2], parts[2::2]):
+        if flag is None:
+            made = SubElement(code, "wbr")
+        else:
+            made = SubElement(code, "span", {"class": "whole"} if len(flag) <= 30 else {})
+            made.text = AtomicString(flag)
+        made.tail = AtomicString(after)
 
 
 class RepositoryText(Treeprocessor):
@@ -83,7 +87,7 @@ class RepositoryText(Treeprocessor):
                 code.text = (code.text or "").replace("\\|", "|")
         for text in (*root.iter("p"), *root.iter("li"), *root.iter("td")):
             for code in text.iter("code"):
-                keep_flags_whole(code)
+                let_words_break(code)
 
     def without_repository(self, link):
         parts = urlsplit(link.get("href", ""))
