@@ -31,10 +31,18 @@ def address(path):
     return posixpath.join(folder, "index.html" if name == "README.md" else name.lower().removesuffix(".md") + ".html")
 
 
+def title_of(folder):
+    """The heading of its README.md."""
+    page = folder / "README.md"
+    heading = re.search(r"^# (.+)", page.read_text(encoding="utf-8"), flags=re.M) if page.is_file() else None
+    return heading[1] if heading else folder.name.capitalize()
+
+
 def pages_of(folder):
-    """README.md first, then by name."""
+    """README.md first, then by name; a folder in the folder is a section."""
     pages = sorted((ROOT / folder).glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
-    return [str(page.relative_to(ROOT)) for page in pages]
+    sections = sorted({page.parent for page in (ROOT / folder).glob("*/*.md")})
+    return [str(page.relative_to(ROOT)) for page in pages] + [{title_of(section): pages_of(section)} for section in sections]
 
 
 def expanded(entries):

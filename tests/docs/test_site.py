@@ -161,6 +161,8 @@ def test_a_mistake_makes_the_build_fail(copy, tmp_path):
     with (copy / "docs/hosts.md").open("a") as page:
         page.write("\n[a](nowhere.md) [b](../src/nowhere.cpp) [c](run.md#nowhere) [d](#nowhere-either)\n")
     (copy / "docs/new.md").write_text("# A page that nobody finds\n")
+    (copy / "docs/results/more").mkdir()
+    (copy / "docs/results/more/new.md").write_text("# A page in a folder that stands for its pages\n")
     done = build(copy / "tools/site", tmp_path / "site")
     assert done.returncode == 1
     for what in ("'nowhere.md'", "'../src/nowhere.cpp'", "'run.md#nowhere'", "'#nowhere-either'", "docs/new.md"):
