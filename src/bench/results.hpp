@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/error.hpp"
 
 namespace muster::bench {
@@ -140,5 +142,6 @@ struct Results {
 
 [[nodiscard]] std::string to_json(const Results& results);             // one line
 [[nodiscard]] Result<Results> parse_results(const std::string& json);  // hostile until parsed
+[[nodiscard]] nlohmann::ordered_json results_schema();
 
 }  // namespace muster::bench

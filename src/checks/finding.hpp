@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "facts/facts.hpp"
 #include "facts/reach.hpp"
 #include "facts/saved_state.hpp"
@@ -55,6 +57,7 @@ struct Rule {
 
 [[nodiscard]] std::string to_json(const Finding& finding);  // one line
 [[nodiscard]] Result<Finding> parse_finding(const std::string& json);
+[[nodiscard]] nlohmann::ordered_json finding_schema();
 // The table for people; `colours` mark its severities.
 [[nodiscard]] std::string to_text(std::span<const Finding> findings, bool colours = false);
 [[nodiscard]] bool has_errors(std::span<const Finding> findings);

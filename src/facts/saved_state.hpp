@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/error.hpp"
 #include "facts/facts.hpp"
 
@@ -47,5 +49,6 @@ void put_rate(SavedState& state, SavedRate rate);
 // Hostile until parsed. Facts that muster did not know yet when it wrote the file are as in
 // Facts{}.
 [[nodiscard]] Result<SavedState> parse_saved_state(const std::string& json);
+[[nodiscard]] nlohmann::ordered_json saved_state_schema();
 
 }  // namespace muster::facts

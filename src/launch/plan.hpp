@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/error.hpp"
 #include "layout/layout.hpp"
 
@@ -63,6 +65,7 @@ struct Means {
 // Without term_kills_ranks and counts_may_differ, which only matter to the running muster.
 [[nodiscard]] std::string to_json(const Plan& plan);  // one line
 [[nodiscard]] Result<Plan> parse_plan(const std::string& json);
+[[nodiscard]] nlohmann::ordered_json plan_schema();
 // A command line to paste; variables in front. Several commands run side by side.
 [[nodiscard]] std::string to_command_line(const Plan& plan);
 
