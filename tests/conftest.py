@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.bare_root import make_bare_root
+from tests.schemas import described
 from tests.waiting import given_time, patient
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -208,7 +209,7 @@ class Lab:
         self.hosts = [host["name"] for host in status["hosts"] if host["name"] != "launcher"]
 
     def status(self) -> dict:
-        return json.loads(self.command("status", "--json").stdout)
+        return described("lab-status", json.loads(self.command("status", "--json").stdout))
 
     def open_doors(self) -> None:
         """A key for the launcher's user, installed on every host; the hosts' keys pinned. Without muster's own setup."""

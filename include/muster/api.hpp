@@ -1,4 +1,6 @@
-// What libmuster shows; everything else in it is hidden.
+/// @file
+/// The mark of everything that libmuster exports; its other symbols are hidden.
 #pragma once
 
+/// Exports a function or a class from the library.
 #define MUSTER_API __attribute__((visibility("default")))

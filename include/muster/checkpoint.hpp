@@ -1,5 +1,7 @@
-// Checkpoints of a training job: model, optimizers, random numbers and whatever else the program
-// names, kept whole through crashes, found again by any number of ranks. docs/libmuster.md.
+/// @file
+/// Checkpoints of a training job: models, optimizers, random number generators and values of the
+/// program. A crash never damages the last good checkpoint, and any number of ranks can resume from
+/// it.
 #pragma once
 
 #include <chrono>
@@ -18,91 +20,100 @@
 
 namespace muster {
 
+/// Options of Checkpoints.
 struct CheckpointOptions {
-  std::string folder;  // is made; shared by all hosts or each host's own: found out, not assumed
-  int keep = 2;        // of the newest good ones; damaged ones do not count
-  // `save` waits for the copy of the tensors only; else until all is on disk and proven.
+  /// Directory of the checkpoints; it is created if it does not exist. It may be shared by all
+  /// hosts, or be a directory of the same name on each host.
+  std::string folder;
+  int keep = 2;  ///< How many good checkpoints to keep. Damaged ones do not count.
+  /// Whether Checkpoints::save returns when it has copied the tensors. Otherwise it returns when
+  /// everything is on disk and verified.
   bool asynchronous = true;
-  // A file a rank that writes, but none smaller than this.
+  /// Smallest size of a shard. Each rank that writes makes one file.
   int64_t shard_bytes = 64 << 20;
-  // How long a rank that writes may take, before the others go on without that checkpoint. They
-  // wait for it in the group's next operations: less than the group's own time-out.
+  /// How long a rank may take to write before the others continue without this checkpoint. They
+  /// wait in the group's next collectives, so this must be less than the group's own timeout.
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
-  // How long a job that may be lost with its host keeps the folder: it has shown no sign of life
-  // for so long. Jobs show one every second.
+  /// A directory belongs to one job at a time. Another job may take it over if its owner, on a host
+  /// that cannot be asked, has shown no sign of life for this long.
   std::chrono::milliseconds lost_after = std::chrono::seconds(30);
-  // `save` throws after this many failed saves in a row: a warning may stay unread for days.
-  // 0: never.
+  /// Checkpoints::save throws after this many failed saves in a row; 0 means never.
   int max_failures = 5;
-  // What was refused, or could not be kept, a line each; nullptr: to standard error. On rank 0,
-  // which hears of all.
+  /// Called on rank 0 with one line for each checkpoint that was rejected or could not be kept. By
+  /// default the lines go to standard error.
   std::function<void(const std::string& message)> warn = nullptr;
 };
 
-// Small values beside the tensors: numbers, positions, names. What they mean is the program's.
+/// Small values that the program saves with its tensors, such as numbers and positions.
 using CheckpointValues = std::map<std::string, std::string>;
 
+/// What a checkpoint contains besides the tracked state.
 struct Checkpoint {
-  int64_t step = 0;
-  CheckpointValues values;
-  // Of a checkpoint that was found where hosts have directories of their own, for people: the hosts
-  // that hold it ("n2, n3"), and those that lack it. Both are empty where one directory is shared.
+  int64_t step = 0;         ///< Steps done.
+  CheckpointValues values;  ///< The program's own values.
+  /// If hosts have directories of their own: the hosts that had this checkpoint when it was found,
+  /// such as "n2, n3". Empty if the directory is shared.
   std::string found_on = {};
+  /// Likewise, the hosts that lacked it.
   std::string missing_on = {};
 };
 
-// All calls are collective: every rank of the group makes them in the same order, on one thread.
+/// Saves and restores a training job. All calls are collective: every rank of the group must make
+/// them in the same order, from one thread.
 class MUSTER_API Checkpoints {
  public:
-  // Finds out which ranks share the folder, and removes what a crash left unfinished in it. Throws
-  // std::runtime_error that names the job which uses the folder already.
+  /// Finds out which ranks share the directory, and removes unfinished files of an earlier crash.
+  /// Throws std::runtime_error if another job uses the directory, and names that job.
   Checkpoints(const Job& job, c10::intrusive_ptr<c10d::ProcessGroup> group,
               const CheckpointOptions& options);
-  ~Checkpoints();  // waits for what is being written
-  Checkpoints(const Checkpoints&) = delete;
-  Checkpoints& operator=(const Checkpoints&) = delete;
+  /// Waits until the last checkpoint is written.
+  ~Checkpoints();
+  Checkpoints(const Checkpoints&) = delete;             ///< Not copyable.
+  Checkpoints& operator=(const Checkpoints&) = delete;  ///< Not copyable.
 
-  // What is saved and restored. The same on all ranks; parameters are taken from whichever rank
-  // writes, buffers from rank 0, random numbers (of the processor and of the rank's device) from
-  // each rank. Optimizers: SGD, Adam, AdamW, Adagrad, RMSprop over parameters of that model.
+  /// Adds a model to what is saved and restored; all ranks add the same. Buffers are saved from
+  /// rank 0, and the random number generators of the CPU and of the rank's device from each rank.
   void track(const std::string& name, std::shared_ptr<torch::nn::Module> model);
+  /// Adds an optimizer over parameters of a model: SGD, Adam, AdamW, Adagrad or RMSprop.
   void track(const std::string& name, torch::optim::Optimizer& optimizer,
              std::shared_ptr<torch::nn::Module> of_model);
 
-  // Restores the newest good checkpoint that any rank's folder holds into everything tracked, on
-  // all ranks, and hands it to the hosts that lack it. None: there is none. Random numbers are
-  // restored where the number of ranks is that of the save. Throws std::runtime_error when the
-  // newest good one is of another model (naming what differs), or when all that are there are
-  // damaged (naming each): going on from the start would be a surprise.
+  /// Restores the newest good checkpoint of any host into everything tracked, on all ranks, and
+  /// copies it to the hosts that lack it. Returns nothing if there is no checkpoint. Random number
+  /// generators are restored only if the number of ranks is the same as when it was saved. Throws
+  /// std::runtime_error if the newest good checkpoint belongs to another model, and says what
+  /// differs; also if there are checkpoints but all are damaged.
   [[nodiscard]] std::optional<Checkpoint> resume();
 
-  // The newest good checkpoint, as `resume` would choose it, with its step and the hosts. Changes
-  // nothing: neither what is tracked nor the directories.
+  /// The checkpoint that resume() would restore. Changes nothing.
   [[nodiscard]] std::optional<Checkpoint> newest();
 
-  // Moves all checkpoints, on every host, into a new directory inside their own, where nothing
-  // looks for them: what is tracked can then be saved from the beginning. What was moved, for
-  // people, a line for each directory; empty: there was nothing.
+  /// Moves all checkpoints, on every host, into a new directory inside their own, where resume()
+  /// does not look, so that the training can begin again. Returns one line for each directory that
+  /// was moved, for people; empty if there was none.
   [[nodiscard]] std::string set_aside();
 
-  // Keeps the state as it is now. A checkpoint that could not be kept is told through `warn` at
-  // the next call; the earlier ones stay. Throws std::runtime_error on all ranks when
-  // `max_failures` saves in a row have failed, and when the folder holds checkpoints of another
-  // training, which was not resumed here, or was taken over by another job.
+  /// Saves the current state. If a checkpoint could not be kept, the next call reports it through
+  /// CheckpointOptions::warn, and earlier checkpoints stay. Throws std::runtime_error on all ranks
+  /// if CheckpointOptions::max_failures saves in a row have failed, if the directory contains
+  /// checkpoints of a training that was not resumed here, and if another job took over the
+  /// directory.
   void save(const Checkpoint& checkpoint);
 
-  // Waits for the last save; false: it could not be kept, and `warn` was told why.
+  /// Waits for the last save. Returns false if that checkpoint could not be kept;
+  /// CheckpointOptions::warn then got the reason.
   bool finish();
 
-  // Whether all ranks see the same folder; the same for people: "one folder for all ranks", "3
-  // folders that are not shared, each with all of it".
+  /// Whether all ranks see the same directory.
   [[nodiscard]] bool shared() const;
+  /// The same in words, for people.
   [[nodiscard]] std::string describe() const;
-  // How long the last `save` kept this rank waiting, and how much it copied.
+  /// What a save cost this rank.
   struct Cost {
-    double stall_s = 0;
-    int64_t bytes = 0;
+    double stall_s = 0;  ///< How long save() took, in seconds.
+    int64_t bytes = 0;   ///< How much it copied.
   };
+  /// The cost of the last save.
   [[nodiscard]] Cost last_cost() const;
 
  private:

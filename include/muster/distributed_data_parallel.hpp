@@ -1,8 +1,6 @@
-// The same model on every rank, its gradients averaged while the backward pass still runs: what
-// torch.nn.parallel.DistributedDataParallel is to Python. docs/libmuster.md has an example.
-//
-// Construction, calls, `join` and `clip_grad_norm` are collective: every rank of the group does
-// them in the same order. One thread at a time.
+/// @file
+/// DistributedDataParallel, as torch.nn.parallel.DistributedDataParallel in Python: every rank has
+/// the same model, and gradients are averaged while the backward pass runs.
 #pragma once
 
 #include <array>
@@ -28,65 +26,81 @@
 
 namespace muster {
 
-// What travels between the ranks; gradients keep their own type.
-enum class Compression { none, fp16, bf16 };
+/// The type in which gradients are sent. They keep their own type in the model.
+enum class Compression {
+  none,  ///< Their own type.
+  fp16,  ///< float16.
+  bf16   ///< bfloat16.
+};
 
-// Called once a bucket, as soon as the gradients in it are there. The future holds one tensor of
-// the bucket's shape: what the gradients become. The division by the number of ranks is the hook's.
+/// Called once per bucket, as soon as all its gradients are computed. The future holds one tensor
+/// of the bucket's shape, the new gradients. The hook itself divides by the number of ranks.
 using GradientHook =
     std::function<c10::intrusive_ptr<c10::ivalue::Future>(c10d::GradBucket& bucket)>;
 
+/// Options of DistributedDataParallel.
 struct DistributedDataParallelOptions {
-  // Parameters may have no part in the output, and others in each step. Costs a walk over the graph
-  // a step.
+  /// Allows steps in which some parameters do not contribute to the output. Each step then walks
+  /// over the graph.
   bool find_unused_parameters = false;
-  // Every step uses the same parameters in the same order; then unused ones cost nothing.
+  /// Promises that every step uses the same parameters in the same order. Unused ones then cost
+  /// nothing.
   bool static_graph = false;
-  // Gradients lie in the buckets themselves: a copy less of them all. See zero_grad.
+  /// Keeps gradients inside the buckets, which saves one copy of them. See
+  /// DistributedDataParallel::zero_grad.
   bool gradient_as_bucket_view = false;
-  // Rank 0's buffers for all: at the start, and before each forward that follows a synchronised
-  // one.
+  /// Copies rank 0's buffers to all ranks: at the start, and before each forward pass that follows
+  /// a synchronised one.
   bool broadcast_buffers = true;
-  // Buckets: sooner under way when small, fewer messages when large. Bytes.
+  /// Size of the first bucket in bytes. A small bucket is sent earlier.
   int64_t first_bucket_bytes = 1 << 20;
+  /// Size of the other buckets in bytes. Large buckets mean fewer messages.
   int64_t bucket_bytes = 25 << 20;
-  // Buckets from the last parameter to the first, from the first step on, and not in the order that
-  // the first step shows. Sums then round alike in a job that goes on from a checkpoint and in one
-  // that was never interrupted.
+  /// Fills the buckets from the last parameter to the first, and does not adapt them to the first
+  /// step. A job that resumes from a checkpoint then rounds sums in the same way as one that was
+  /// never interrupted.
   bool fixed_buckets = false;
-  Compression compression = Compression::none;
-  GradientHook hook = nullptr;  // instead of the average; excludes compression
-  // For models on the processor, process-wide: glibc keeps up to 1 GiB that tensors have freed,
-  // which it would give to the kernel and take back, page by page, in every step. Settings of
-  // malloc in the environment count more.
+  Compression compression = Compression::none;  ///< How gradients are sent.
+  GradientHook hook = nullptr;  ///< Replaces the average. Cannot be combined with compression.
+  /// For models on the CPU: lets glibc keep up to 1 GiB of freed memory in this process, instead of
+  /// returning it to the kernel in every step. Variables that configure malloc have precedence.
   bool keep_freed_memory = true;
 };
 
+/// Options of DistributedDataParallel::join.
 struct JoinOptions {
-  // Gradients are divided by the size of the group, or by how many ranks still have input.
+  /// Divides gradients by the size of the group. Otherwise they are divided by the number of ranks
+  /// that still have input.
   bool divide_by_initial_world_size = true;
-  // The first rank that runs out ends it for all, with an exception. Needed where the model has
-  // collectives of its own, as SyncBatchNorm has.
+  /// Ends all ranks with an exception as soon as one has no input left. Needed for models that have
+  /// collectives of their own, such as SyncBatchNorm.
   bool throw_on_early_termination = false;
 };
 
-// The tensors in what a model returns. For a type of your own, write beside it
-//   void collect_tensors(MyOutput& output, muster::OutputTensors& found) {
-//     collect_tensors(output.logits, found); ...
-//   }
+/// Collects the tensors in what a model returns. For a type of your own, add a function to its
+/// namespace:
+///
+///     void collect_tensors(MyOutput& output, muster::OutputTensors& found) {
+///       collect_tensors(output.logits, found);
+///     }
 class OutputTensors {
  public:
+  /// Adds a tensor, which must outlive this object.
   void add(torch::Tensor& tensor) { found_.push_back(&tensor); }
+  /// The tensors so far.
   [[nodiscard]] const std::vector<torch::Tensor*>& found() const { return found_; }
 
  private:
   std::vector<torch::Tensor*> found_;
 };
 
+/// Collects a tensor. Overloads collect the tensors in vectors, arrays, maps, optional values,
+/// pairs and tuples, and ignore numbers, enumerators and texts.
 inline void collect_tensors(torch::Tensor& tensor, OutputTensors& found) {
   found.add(tensor);
 }
-// Figures and words beside the tensors.
+/// @cond
+// Numbers, enumerators and texts contain none.
 template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T> || std::convertible_to<T, std::string_view>
 void collect_tensors(T& /*value*/, OutputTensors& /*found*/) {}
@@ -117,7 +131,7 @@ void collect_tensors(std::tuple<T...>& values, OutputTensors& found) {
   std::apply([&](T&... each) { (collect_tensors(each, found), ...); }, values);
 }
 
-// All of it that does not depend on the model's type.
+// The parts of DistributedDataParallel that do not depend on the model's type.
 class MUSTER_API DataParallelCore {
  public:
   DataParallelCore(std::shared_ptr<torch::nn::Module> module,
@@ -151,26 +165,34 @@ struct ModuleOf<Holder> {
   using type = typename Holder::ContainedType;
 };
 
-// `Module` is a torch::nn::Module, or a holder made by TORCH_MODULE.
+/// @endcond
+
+/// Wraps a model so that the backward pass averages its gradients over all ranks. `Module` is a
+/// torch::nn::Module or a holder that TORCH_MODULE made.
+///
+/// The constructor, calls of the model, join() and clip_grad_norm() are collective: every rank of
+/// the group must make them in the same order, from one thread at a time.
 template <class Module>
 class DistributedDataParallel {
  public:
+  /// The module's own type.
   using Impl = typename ModuleOf<Module>::type;
 
-  // Checks that the model has the same parameters on all ranks (throws on all of them and says what
-  // differs and where), then gives all of them rank 0's values. Parameters must not be added,
-  // removed or frozen afterwards.
+  /// Checks that the model has the same parameters on all ranks, and copies rank 0's values to all.
+  /// Throws on all ranks if parameters differ, and says which and where. Do not add, remove or
+  /// freeze parameters afterwards.
   DistributedDataParallel(std::shared_ptr<Impl> module,
                           c10::intrusive_ptr<c10d::ProcessGroup> group,
                           const DistributedDataParallelOptions& options = {})
       : module_(std::move(module)), core_(module_, std::move(group), options) {}
 
+  /// The same for a holder that TORCH_MODULE made.
   DistributedDataParallel(const torch::nn::ModuleHolder<Impl>& module,
                           c10::intrusive_ptr<c10d::ProcessGroup> group,
                           const DistributedDataParallelOptions& options = {})
       : DistributedDataParallel(module.ptr(), std::move(group), options) {}
 
-  // The model's forward. The backward pass over what it returns averages the gradients.
+  /// Calls the model's forward. The backward pass over what it returns averages the gradients.
   template <class... Args>
   auto operator()(Args&&... args) {
     core_.before_forward();
@@ -192,42 +214,49 @@ class DistributedDataParallel {
     return output;
   }
 
-  // While it lives, backward passes add to this rank's gradients and send nothing; the first pass
-  // after it averages the sum. The forward call must lie within it as well.
+  /// While such an object exists, backward passes add to this rank's gradients and send nothing.
+  /// The first pass after that averages the sum. The forward call must be inside as well.
   class [[nodiscard]] NoSync {
    public:
+    /// Switches the averaging off.
     explicit NoSync(const DataParallelCore& core)
         : core_(core), before_(core_.set_gradient_sync(false)) {}
+    /// Switches the averaging on again, unless an outer NoSync exists.
     ~NoSync() { core_.set_gradient_sync(before_); }
-    NoSync(const NoSync&) = delete;
-    NoSync& operator=(const NoSync&) = delete;
+    NoSync(const NoSync&) = delete;             ///< Not copyable.
+    NoSync& operator=(const NoSync&) = delete;  ///< Not copyable.
 
    private:
     DataParallelCore core_;  // the wrapper may be moved meanwhile
     bool before_;
   };
+  /// Switches the averaging off for as long as the result exists.
   NoSync no_sync() { return NoSync(core_); }
 
-  // Use this and not the optimizer's, which throws when gradients are views of buckets. To none, as
-  // Python's default: least memory. In place: the views stay, and nothing is copied into the
-  // buckets.
+  /// Clears the gradients. Use this and not the optimizer's zero_grad, which throws if gradients
+  /// are views of buckets. With `set_to_none` they use no memory; without, the views stay and
+  /// nothing has to be copied into the buckets.
   void zero_grad(bool set_to_none = true) { core_.zero_grad(set_to_none); }
 
-  // Scales the gradients down to a norm of at most `max_norm` over all of them together, and
-  // returns the norm that they had. All ranks scale by rank 0's figure: different processors round
-  // differently, and weights must not drift apart.
+  /// Scales all gradients so that their common norm is at most `max_norm`, and returns the norm
+  /// that they had. All ranks use the norm that rank 0 computed, so that rounding cannot make their
+  /// weights differ.
   double clip_grad_norm(double max_norm, double norm_type = 2.0) {
     return core_.clip_grad_norm(max_norm, norm_type);
   }
 
-  // Runs `loop`, whose number of steps may differ between ranks: who is through takes part in the
-  // others' collectives with zeros. In the end all have the model of a rank that was through last.
+  /// Runs `loop`, whose number of steps may differ between ranks. Finished ranks contribute zeros
+  /// to the collectives of the others. In the end, all ranks have the model of a rank that finished
+  /// last.
   void join(const std::function<void()>& loop, const JoinOptions& options = {}) {
     core_.join(loop, options);
   }
 
+  /// The model.
   [[nodiscard]] const std::shared_ptr<Impl>& module() const { return module_; }
+  /// Access to the model's members.
   Impl* operator->() const { return module_.get(); }
+  /// The model's parameters, for an optimizer.
   [[nodiscard]] std::vector<torch::Tensor> parameters() const { return module_->parameters(); }
 
  private:
@@ -235,6 +264,7 @@ class DistributedDataParallel {
   DataParallelCore core_;
 };
 
+/// @cond
 template <class Module>
 DistributedDataParallel(std::shared_ptr<Module>, c10::intrusive_ptr<c10d::ProcessGroup>,
                         DistributedDataParallelOptions = {}) -> DistributedDataParallel<Module>;
@@ -243,5 +273,6 @@ template <class Holder>
 DistributedDataParallel(Holder, c10::intrusive_ptr<c10d::ProcessGroup>,
                         DistributedDataParallelOptions = {})
     -> DistributedDataParallel<typename Holder::ContainedType>;
+/// @endcond
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// MPI as a backend of c10d: what PyTorch calls ProcessGroupMPI, for any PyTorch and for every MPI.
+/// @file
+/// An MPI backend for PyTorch's process groups. It needs no PyTorch that was built with MPI.
 #pragma once
 
 #include <chrono>
@@ -9,32 +10,34 @@
 
 #include "muster/api.hpp"
 
+/// The MPI backend.
 namespace muster::mpi {
 
+/// Settings of backend().
 struct Options {
-  // How long an operation may take before it fails, naming the ranks that are missing.
+  /// How long a collective may take before it fails and names the missing ranks.
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
-  // Copy CUDA tensors through the host's memory where the MPI cannot read the device's.
+  /// Copies CUDA tensors through the host's memory if the MPI is not CUDA-aware.
   bool stage_cuda = false;
 };
 
-// The ranks of this MPI job, as MPI numbers them. Loads an MPI library and initialises it unless
-// the program has done so; at the end of the process MPI is finalised, if we initialised it and no
-// operation failed. Collective. Throws when there is no MPI to be had: what was looked for, and
-// where.
+/// All ranks of this MPI job, numbered as in MPI. Loads an MPI library and initialises it, unless
+/// the program has done so. If muster initialised MPI and no collective failed, it finalises MPI
+/// when the process ends. Every rank must call it. Throws std::runtime_error that lists what was
+/// tried if no MPI library can be used.
 [[nodiscard]] MUSTER_API c10::intrusive_ptr<c10d::Backend> backend(const Options& options = {});
 
-// The same for some of those ranks, numbered in this order. The members call it, groups that share
-// members in one order; for other ranks the result is null.
+/// Some of these ranks, numbered in the given order. All members must call it; ranks that are
+/// members of several groups call it in the same order. Returns null on ranks that are not members.
 [[nodiscard]] MUSTER_API c10::intrusive_ptr<c10d::Backend> backend(const std::vector<int>& ranks,
                                                                    const Options& options = {});
 
-// Whether `backend` would find an MPI, and which or why not in a sentence. Loads the library, does
-// not initialise it.
+/// The result of find().
 struct Found {
-  bool usable = false;
-  std::string text;
+  bool usable = false;  ///< Whether backend() would find an MPI library.
+  std::string text;     ///< The library, or why there is none, in one sentence.
 };
+/// Looks for an MPI library and loads it, without initialising MPI.
 [[nodiscard]] MUSTER_API Found find();
 
 }  // namespace muster::mpi

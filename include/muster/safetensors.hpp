@@ -1,5 +1,5 @@
-// Tensors in a file, by name: the safetensors format, which Python's safetensors, torchvision's
-// weights and many others read and write. No code is ever run from a file.
+/// @file
+/// Files in the safetensors format: named tensors, and no code.
 #pragma once
 
 #include <map>
@@ -11,21 +11,24 @@
 
 namespace muster {
 
+/// Tensors by name.
 using NamedTensors = std::map<std::string, torch::Tensor>;
+/// Texts by name, as the format's `__metadata__`.
 using Metadata = std::map<std::string, std::string>;
 
+/// The content of a file.
 struct TensorFile {
-  NamedTensors tensors;
-  Metadata metadata;
+  NamedTensors tensors;  ///< On the CPU.
+  Metadata metadata;     ///< Empty if the file has none.
 };
 
-// Whole or not at all: a temporary file beside it, fsync, rename, fsync of the folder. Tensors may
-// be on any device and of any strides. Throws std::runtime_error that names the file.
+/// Writes a file, whole or not at all: after a crash, the old or the new file is there. Tensors may
+/// be on any device and have any strides. Throws std::runtime_error that names the file.
 MUSTER_API void save_safetensors(const std::string& path, const NamedTensors& tensors,
                                  const Metadata& metadata = {});
 
-// On the processor. The file is taken to be hostile: every length and offset is checked before
-// use. Throws std::runtime_error that names the file and what is wrong with it.
+/// Reads a file. It may be hostile: every length and offset is checked before use. Throws
+/// std::runtime_error that names the file and what is wrong with it.
 [[nodiscard]] MUSTER_API TensorFile load_safetensors(const std::string& path);
 
 }  // namespace muster

@@ -1,5 +1,6 @@
-// Batch normalisation over the batch of all ranks together: torch.nn.SyncBatchNorm, on processors
-// as well as on devices, over any process group.
+/// @file
+/// Batch normalisation over the batches of all ranks, as torch.nn.SyncBatchNorm. It also works on
+/// CPUs, and with any process group.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -9,19 +10,24 @@
 
 namespace muster {
 
-// Has the parameters and buffers of BatchNorm{1,2,3}d, by the same names. Input: [N, C, ...]; N may
-// differ between ranks, and be 0. In training forward and backward are collective; in evaluation it
-// is BatchNorm.
+/// Has the same parameters and buffers as BatchNorm1d, BatchNorm2d and BatchNorm3d. The input is
+/// [N, C, ...]; N may differ between ranks, and may be 0. In training mode, forward and backward
+/// are collectives: every rank must do them. In evaluation mode, it does what BatchNorm does.
 class MUSTER_API SyncBatchNormImpl
     : public torch::nn::NormImplBase<2, SyncBatchNormImpl, torch::nn::BatchNormOptions> {
  public:
+  /// Normalises over the ranks of `group`.
   SyncBatchNormImpl(const torch::nn::BatchNormOptions& options,
                     c10::intrusive_ptr<c10d::ProcessGroup> group);
 
+  /// Normalises a batch.
   torch::Tensor forward(const torch::Tensor& input);
+  /// Prints the module's name and options.
   void pretty_print(std::ostream& stream) const override;
 
  protected:
+  /// Throws std::invalid_argument unless the input is [N, C, ...] with this module's number of
+  /// features.
   void _check_input_dim(const torch::Tensor& input) override;
 
  private:
@@ -31,6 +37,7 @@ class MUSTER_API SyncBatchNormImpl
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
 };
 
+/// The holder of SyncBatchNormImpl, as torch::nn::BatchNorm2d is for its module.
 TORCH_MODULE(SyncBatchNorm);
 
 }  // namespace muster

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/error.hpp"
 
 namespace muster::bench {
@@ -144,5 +146,6 @@ struct Results {
 
 [[nodiscard]] std::string to_json(const Results& results);             // one line
 [[nodiscard]] Result<Results> parse_results(const std::string& json);  // rejects invalid input
+[[nodiscard]] nlohmann::ordered_json results_schema();
 
 }  // namespace muster::bench

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/json_fields.hpp"
+#include "base/json_schema.hpp"
 #include "bench/bounds.hpp"
 #include "bench/result_fields.hpp"
 #include "bench/results.hpp"
@@ -48,6 +49,10 @@ Result<Results> parse_results(const std::string& json) {
             "measure again with this muster, or read the results with the muster that wrote them"});
   }
   return parse_possible<Results>(json, kResults);
+}
+
+nlohmann::ordered_json results_schema() {
+  return json_schema_of<Versioned>();
 }
 
 }  // namespace muster::bench

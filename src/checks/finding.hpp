@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "facts/facts.hpp"
 #include "facts/reach.hpp"
 #include "facts/saved_state.hpp"
@@ -57,6 +59,7 @@ struct Rule {
 
 [[nodiscard]] std::string to_json(const Finding& finding);  // one line
 [[nodiscard]] Result<Finding> parse_finding(const std::string& json);
+[[nodiscard]] nlohmann::ordered_json finding_schema();
 // The table for people. With `colours`, severities are coloured.
 [[nodiscard]] std::string to_text(std::span<const Finding> findings, bool colours = false);
 [[nodiscard]] bool has_errors(std::span<const Finding> findings);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/json_fields.hpp"
+#include "base/json_schema.hpp"
 #include "checks/finding.hpp"
 
 namespace muster::checks {
@@ -23,6 +24,10 @@ std::string to_json(const Finding& finding) {
 
 Result<Finding> parse_finding(const std::string& json) {
   return parse_fields<Finding>(json, "this is not a finding", kOwnFile);
+}
+
+nlohmann::ordered_json finding_schema() {
+  return json_schema_of<Finding>();
 }
 
 }  // namespace muster::checks

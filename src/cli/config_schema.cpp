@@ -83,12 +83,20 @@ Json environment() {
   return schema;
 }
 
+// The help of the key's flag, without the words after which the parser lists the choices.
+std::string description_of(const ConfigKey& key) {
+  constexpr std::string_view kBeforeChoices = "; one of";
+  std::string_view text = find_flag(key.flag)->help;
+  if (text.ends_with(kBeforeChoices)) text.remove_suffix(kBeforeChoices.size());
+  return std::string(text);
+}
+
 // The keys that can be both in the file itself and in its profiles.
 Json shared_keys() {
   Json keys;
   for (const ConfigKey& key : config_keys()) {
     Json value = value_of(key.type);
-    value["description"] = std::string(find_flag(key.flag)->help);
+    value["description"] = description_of(key);
     keys[std::string(key.name)] = std::move(value);
   }
   keys["environment"] = environment();

@@ -20,6 +20,7 @@
 #include "cli/completion_command.hpp"
 #include "cli/flag_words.hpp"
 #include "cli/habits.hpp"
+#include "cli/reference.hpp"
 #include "cli/usage.hpp"
 #include "run/keeper.hpp"
 #include "setup/askpass.hpp"
@@ -169,6 +170,10 @@ int run(int argc, char** argv) {
     app.get_subcommand(first)->group("Start here");
   }
   if (words == Words{"complete"}) return answer_completion(app);
+  if (words == Words{"reference"}) {  // for tools/write_reference
+    sys::write_out(reference_json(app));
+    return 0;
+  }
   auto split_line = split(words, app);
   if (!split_line) return report(split_line.error());
   line = *std::move(split_line);

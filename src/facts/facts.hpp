@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/error.hpp"
 #include "facts/gpu.hpp"
 
@@ -294,6 +296,7 @@ struct Request {
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line
 [[nodiscard]] Result<Facts> parse_facts(const std::string& json);  // rejects invalid input
+[[nodiscard]] nlohmann::ordered_json facts_schema();
 [[nodiscard]] std::string to_json(const Request& request);
 [[nodiscard]] Result<Request> parse_request(const std::string& json);
 

@@ -1,4 +1,5 @@
 #include "base/json_fields.hpp"
+#include "base/json_schema.hpp"
 #include "facts/facts_fields.hpp"
 
 namespace muster::facts {
@@ -17,6 +18,10 @@ std::string to_json(const Request& request) {
 
 Result<Request> parse_request(const std::string& json) {
   return parse_fields<Request>(json, "these are not questions to a host", kExactTexts);
+}
+
+nlohmann::ordered_json facts_schema() {
+  return json_schema_of<Facts>();
 }
 
 }  // namespace muster::facts

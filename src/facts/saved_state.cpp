@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "base/json_fields.hpp"
+#include "base/json_schema.hpp"
 #include "facts/facts_fields.hpp"
 
 namespace muster::facts {
@@ -137,6 +138,10 @@ Result<SavedState> parse_saved_state(const std::string& json) {
   MUSTER_TRY(SavedState state, parse_fields<SavedState>(json, refusal, kOfAnyVersion));
   if (is_possible(state)) return state;
   return unexpected(Error{.what = std::string(refusal) + ": a date or a rate is impossible"});
+}
+
+nlohmann::ordered_json saved_state_schema() {
+  return json_schema_of<SavedState>();
 }
 
 }  // namespace muster::facts

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/error.hpp"
 #include "facts/facts.hpp"
 
@@ -49,5 +51,6 @@ void put_rate(SavedState& state, SavedRate rate);
 // Rejects invalid input. Facts that muster did not know when it wrote the file have the values of
 // Facts{}.
 [[nodiscard]] Result<SavedState> parse_saved_state(const std::string& json);
+[[nodiscard]] nlohmann::ordered_json saved_state_schema();
 
 }  // namespace muster::facts

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/error.hpp"
 #include "layout/layout.hpp"
 
@@ -66,6 +68,7 @@ struct Means {
 // needs.
 [[nodiscard]] std::string to_json(const Plan& plan);  // one line
 [[nodiscard]] Result<Plan> parse_plan(const std::string& json);
+[[nodiscard]] nlohmann::ordered_json plan_schema();
 // A command line to paste, with variables in front. Several commands run at the same time.
 [[nodiscard]] std::string to_command_line(const Plan& plan);
 

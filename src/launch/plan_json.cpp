@@ -1,4 +1,5 @@
 #include "base/json_fields.hpp"
+#include "base/json_schema.hpp"
 #include "launch/plan.hpp"
 
 namespace muster::launch {
@@ -25,6 +26,10 @@ std::string to_json(const Plan& plan) {
 
 Result<Plan> parse_plan(const std::string& json) {
   return parse_fields<Plan>(json, "this is not the plan of a run", kOwnExactFile);
+}
+
+nlohmann::ordered_json plan_schema() {
+  return json_schema_of<Plan>();
 }
 
 }  // namespace muster::launch

@@ -1,4 +1,5 @@
 #include "base/json_fields.hpp"
+#include "base/json_schema.hpp"
 #include "why/scene_fields.hpp"
 
 namespace muster::why {
@@ -44,6 +45,10 @@ Result<Scene> parse_scene(const std::string& text) {
     scene.kernel_logs.try_emplace(lines.host, std::move(lines.lines));
   }
   return scene;
+}
+
+nlohmann::ordered_json verdict_schema() {
+  return json_schema_of<Verdict>();
 }
 
 }  // namespace muster::why

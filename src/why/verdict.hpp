@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/error.hpp"
 #include "inspect/inspection.hpp"
 
@@ -82,6 +84,7 @@ struct Verdict {
 // One JSON object each way; what is read may be hostile.
 [[nodiscard]] std::string to_json(const Scene& scene);
 [[nodiscard]] std::string to_json(const Verdict& verdict);
+[[nodiscard]] nlohmann::ordered_json verdict_schema();
 // Evidence that was kept, to judge it again.
 [[nodiscard]] Result<Scene> parse_scene(const std::string& text);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json_fields.hpp"
+#include "base/json_schema.hpp"
 
 namespace muster {
 
@@ -50,6 +51,26 @@ struct Words {
 template <class V>
 void fields(V& v, Words& w) {
   v("line", w.line), v.lines("lines", w.lines), v("list", w.list), v("map", w.map);
+}
+
+// Elsewhere, another struct may have the same name; in one schema it may not.
+namespace other {
+struct Inner {
+  double count = 0;
+};
+template <class V>
+void fields(V& v, Inner& i) {
+  v("count", i.count);
+}
+}  // namespace other
+
+struct Both {
+  Inner one;
+  other::Inner two;
+};
+template <class V>
+void fields(V& v, Both& b) {
+  v("one", b.one), v("two", b.two);
 }
 
 namespace {
@@ -158,6 +179,23 @@ TEST(Fields, TextsThatAreExecutedStayAsTheyAre) {
   const auto read = read_fields<Words>(json_of_fields(said), kExactTexts);
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(json_of_fields(*read), json_of_fields(said));
+}
+
+TEST(JsonSchema, ComesFromTheFields) {
+  EXPECT_EQ(json_text(json_schema_of<Outer>()),
+            R"({"type":"object","properties":{"name":{"type":"string"},)"
+            R"("shade":{"enum":["dark","light"]},)"
+            R"("list":{"type":"array","items":{"$ref":"#/$defs/Inner"}},)"
+            R"("null_or_inner":{"anyOf":[{"$ref":"#/$defs/Inner"},{"type":"null"}]},)"
+            R"("absent_or_inner":{"$ref":"#/$defs/Inner"},)"
+            R"("words":{"type":"array","items":{"type":"string"}}},)"
+            R"("required":["name","shade","list","null_or_inner"],)"
+            R"("$defs":{"Inner":{"type":"object","properties":{"count":{"type":"integer"}},)"
+            R"("required":["count"]}}})");
+}
+
+TEST(JsonSchema, RefusesTwoStructsOfOneName) {
+  EXPECT_THROW((void)json_schema_of<Both>(), std::logic_error);
 }
 
 }  // namespace

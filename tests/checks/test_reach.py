@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.schemas import described
 
 pytestmark = pytest.mark.lab
 MPI = "PATH=/usr/local/bin:/usr/bin:/bin"  # Debian's Open MPI
@@ -30,7 +31,7 @@ def lab(hosts):
 def check(lab, *words, hosts="n[1-4]"):
     """What `check` finds, as (id, hosts, what, evidence)."""
     ended = lab.exec("launcher", "env", MPI, "muster", "check", "-H", hosts, "--json", *words, timeout=60)
-    findings = [json.loads(line) for line in ended.stdout.splitlines()]
+    findings = [described("check-finding", json.loads(line)) for line in ended.stdout.splitlines()]
     assert ended.stderr == "" and ended.returncode == (123 if findings else 0), ended
     assert all(one["severity"] == "error" and one["fix"] for one in findings), findings
     return [(one["id"], one["hosts"], one["what"], one["evidence"]) for one in findings]

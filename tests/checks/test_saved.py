@@ -4,6 +4,7 @@ import re
 
 import pytest
 from tests.checks.test_check import MPI, SYSTEM_PATH
+from tests.schemas import described
 
 pytestmark = pytest.mark.lab
 
@@ -14,7 +15,7 @@ def check(lab, *words, hosts, code=None):
     """What was found about changes, as (id, severity, hosts), the findings themselves, and what was said beside them."""
     ended = lab.exec("launcher", "env", f"PATH={MPI['4.1']}:{SYSTEM_PATH}", "muster", "check", "-H", hosts, "--json", *words, timeout=60)
     assert ended.returncode in ({0, 123} if code is None else {code}), ended.stdout + ended.stderr
-    findings = [json.loads(line) for line in ended.stdout.splitlines()]
+    findings = [described("check-finding", json.loads(line)) for line in ended.stdout.splitlines()]
     changes = [one for one in findings if one["id"].endswith("-changed") or one["id"].startswith("saved-")]
     return [(one["id"], one["severity"], *one["hosts"]) for one in changes], changes, ended.stderr
 
@@ -97,7 +98,7 @@ def test_a_replaced_machine_does_not_inherit_rates(two):
     two.shell("launcher", f"python3 -c \"{edit}\"")
     found, changes, _ = check(two, "--save", hosts="n[1-2]", code=0)
     assert found == [("saved-state-unusable", "note", "n1")] and "the saved state is that of old" in changes[0]["evidence"], changes
-    rates = [json.loads(two.shell("launcher", f"cat {STATES}/{host}.json"))["rates"] for host in ("n1", "n2")]
+    rates = [described("saved-state", json.loads(two.shell("launcher", f"cat {STATES}/{host}.json")))["rates"] for host in ("n1", "n2")]
     assert rates[0] == [] and len(rates[1]) == 1
     assert check(two, hosts="n[1-2]", code=0)[0] == []
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.schemas import described
 from tests.waiting import patient
 
 pytestmark = pytest.mark.smoke
@@ -55,7 +56,7 @@ class Project:
     def config(self, *words, **options):
         done = self.run("config", "--json", *words, **options)
         assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        return described("config", json.loads(done.stdout))
 
     def values(self, *words, **options):
         return {name: one["value"] for name, one in self.config(*words, **options)["values"].items()}

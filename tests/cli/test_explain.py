@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 from tests.docs.pages import take
+from tests.schemas import described
 from tests.waiting import patient
 
 pytestmark = pytest.mark.smoke
@@ -40,7 +41,7 @@ def test_the_page_shows_what_is_printed(explain, tmp_path):
 
 
 def test_json(explain):
-    found = json.loads(explain("--json", "-", input=TRACEBACK))
+    found = described("explain", json.loads(explain("--json", "-", input=TRACEBACK)))
     assert found["confidence"] == "high"
     assert found["causes"][0]["exception"] == {"type": "ValueError", "message": "no shard 19", "file": "train.py", "line": 57, "function": "load_shard", "own_code": True,
                                                "because_of": ""}
@@ -53,7 +54,7 @@ def test_bytes_of_a_log_cannot_control_the_terminal(explain):
 
 def test_the_handbook(explain):
     assert explain("nccl-dev-shm-full").startswith("/dev/shm is too small or too full for NCCL\n  id         nccl-dev-shm-full\n")
-    entry = json.loads(explain("--json", "nccl-dev-shm-full"))
+    entry = described("explain-failure", json.loads(explain("--json", "nccl-dev-shm-full")))
     assert (entry["kind"], entry["symptom"], entry["topic"]) == ("cause", "crash", "memory") and entry["patterns"] and entry["fix"]
     listed = explain("--list")
     assert "\nThe job hangs\n" in listed and "  nccl-dev-shm-full  " in listed

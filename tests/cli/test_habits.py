@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.schemas import described
 from tests.waiting import patient
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -129,7 +130,7 @@ def planned(lab, line):
     words = ["env", f"PATH={PATH}", "GREETING=hello", "muster", "run", "--engine", "openmpi", "--dry-run", "--json", *line.split()]
     ended = lab.exec("launcher", "sh", "-c", 'cd && exec "$@"', "sh", *words)
     assert ended.returncode == 0, ended.stderr
-    (command,) = json.loads(ended.stdout)["commands"]
+    (command,) = described("launch-plan", json.loads(ended.stdout))["commands"]
     argv = command["argv"]
     return argv[argv.index("--host") + 1], argv
 

@@ -5,6 +5,7 @@ import subprocess
 import time
 
 import pytest
+from tests.schemas import described
 from tests.waiting import patient
 
 OPENMPI = "/opt/muster-deps/openmpi/bin/mpirun"
@@ -14,11 +15,11 @@ IMPI = "/opt/muster-deps/impi/bin/mpirun"
 def facts(muster, *words, **options):
     ended = subprocess.run([muster, "facts", "--json", *words], capture_output=True, text=True, timeout=patient(60), **options)
     assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+    return described("facts", json.loads(ended.stdout))
 
 
 def on_host(lab, host, *words):
-    return json.loads(lab.exec(host, lab.binary_on_hosts, "facts", "--json", *words, check=True).stdout)
+    return described("facts", json.loads(lab.exec(host, lab.binary_on_hosts, "facts", "--json", *words, check=True).stdout))
 
 
 def interface(found, name):
@@ -222,6 +223,6 @@ def test_facts_of_other_hosts(lab_up):
     for host in lab.hosts:
         assert f"--- {host} ---\nhost        {host}," in told.stdout, told.stdout
     told = lab.exec("launcher", "muster", "facts", "--json", "-H", "n2,nowhere", "--program", "sh", "--answer-within", "45")
-    found, lost = (json.loads(line) for line in told.stdout.splitlines())
+    found, lost = (described(name, json.loads(line)) for name, line in zip(("facts", "exec"), told.stdout.splitlines(), strict=True))
     assert (found["host"], found["hostname"]) == ("n2", "n2") and found["program"]["path"].endswith("/sh")
     assert lost["host"] == "nowhere" and "resolve" in lost["error"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import is_release
+from tests.schemas import described
 from tests.waiting import patient
 
 pytestmark = pytest.mark.smoke
@@ -85,14 +86,14 @@ def test_names_a_file_that_is_not_there(hosts) -> None:
 
 def test_reads_muster_yaml_of_the_folder(hosts, tmp_path: Path) -> None:
     (tmp_path / "muster.yaml").write_text("hosts: [n1, 'n[2-9]:4']\nuser: dev\nport: 2222\nexclude: n3\n")
-    value = json.loads(hosts("--json")[1])
+    value = described("hosts", json.loads(hosts("--json")[1]))
     assert value["folded"] == "n1,n[2,4-9]:4"
     assert (value["user"], value["port"], value["source"]) == ("dev", 2222, "muster.yaml")
 
 
 def test_flags_win_over_muster_yaml(hosts, tmp_path: Path) -> None:
     (tmp_path / "muster.yaml").write_text("hosts: n[1-4]\nuser: dev\nport: 2222\nexclude: n3\n")
-    value = json.loads(hosts("-H", "a,b", "-u", "me", "--json")[1])
+    value = described("hosts", json.loads(hosts("-H", "a,b", "-u", "me", "--json")[1]))
     assert (value["folded"], value["user"], value["port"]) == ("a,b", "me", 2222)
     assert hosts("--exclude", "n1")[1] == "n[2-4]\n"
     assert hosts("--include", "n[1-3]")[1] == "n[1-2]\n"
@@ -141,7 +142,7 @@ def test_prints_as_asked(hosts) -> None:
     assert hosts(*flags, "--format", "hydra")[1] == "n10:4\nn9:4\nlauncher\n"
     assert hosts(*flags, "--format", "slurm")[1] == "launcher,n[9-10]\n"
     assert hosts("-H", "a:2,b", "--format", "bare")[1] == "a\na\nb\n"
-    value = json.loads(hosts(*flags, "--json")[1])
+    value = described("hosts", json.loads(hosts(*flags, "--json")[1]))
     assert value["hosts"][0] == {"name": "n10", "slots": 4}
     assert (value["count"], value["slots"]) == (3, 8)
     assert hosts(*flags, "--count", "--json")[0] == 2

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from tests.on_terminal import HOSTILE, HOSTILE_BYTES, SHOWN, is_harmless, on_terminal
+from tests.schemas import described
 from tests.waiting import patient, until
 
 pytestmark = pytest.mark.lab
@@ -143,7 +144,7 @@ def test_label_shows_lines_while_the_command_runs(open_lab):
 
 def test_json_is_one_object_a_host(open_lab):
     done = muster_exec(open_lab, "-H", "n1,nowhere", "--json", "--", "echo out; echo err >&2; exit 5")
-    reached, lost = [json.loads(line) for line in done.stdout.splitlines()]
+    reached, lost = [described("exec", json.loads(line)) for line in done.stdout.splitlines()]
     assert reached == {"host": "n1", "code": 5, "out": "out\n", "err": "err\n"}
     assert lost["host"] == "nowhere" and "resolve" in lost["error"] and "code" not in lost
     assert done.returncode == 4

@@ -3,6 +3,7 @@ import json
 
 import pytest
 from tests.docs.pages import take
+from tests.schemas import described
 
 pytestmark = pytest.mark.lab
 
@@ -40,7 +41,7 @@ def test_a_script_that_raises_on_one_rank(cluster, engine):
     said = explain(cluster, run.id)
     assert said.startswith("Rank 3 on n2 ended with exit code 1"), said
     assert "\nValueError: shard s03 has no labels\n" in said and f"your code  {script}:57, in load_shard" in said, said
-    found = json.loads(explain(cluster, "--json", run.id))
+    found = described("explain", json.loads(explain(cluster, "--json", run.id)))
     assert found["confidence"] == "high" and found["causes"][0]["ranks"] == [3] and found["causes"][0]["exception"]["line"] == 57
 
 

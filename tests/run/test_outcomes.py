@@ -16,6 +16,7 @@ from tests.run.launchers import LAUNCHERS, Pods, Slurm
 from tests.run.result_table import write_table
 from tests.run.slurm import Slurm as SlurmDaemons
 from tests.run.slurm import crashed_as_open_mpi_does
+from tests.schemas import described
 from tests.waiting import PATIENCE, patient
 
 pytestmark = pytest.mark.lab
@@ -177,7 +178,7 @@ def two_codes(cluster, launcher):
     told = re.search(r"muster: rank (\d) on n(\d) ended with exit code (\d)", run.errors)
     assert told and told.groups() in (("1", "2", "3"), ("2", "3", "5")) and code == int(told[3]), run.said()
     if not isinstance(launcher, Pods):  # a pod knows its own ranks
-        record = json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/record.json"))
+        record = described("record", json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/record.json")))
         ended = [rank for rank in record["ranks"] if rank.get("status")]
         assert min(ended, key=lambda rank: rank["ended"])["rank"] == int(told[1]), record["ranks"]
     return "3 or 5"
@@ -357,7 +358,7 @@ def test_a_rank_that_was_cut_off_is_not_the_cause(cluster, launcher):
     run = launcher.start(cluster, ["sh", "-c", f"{program}; code=$?; if [ $RANK = 1 ]; then {stop} fi; exit $code"])
     assert run.end(UP_WITHIN_S) == 3, run.said()
     assert "muster: rank 1 on n2 ended with exit code 3;" in run.errors, run.said()
-    ranks = json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/record.json"))["ranks"]
+    ranks = described("record", json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/record.json")))["ranks"]
     cut_off = [rank for rank in ranks if rank["cut_off"]]
     assert cut_off and ranks[1] not in cut_off and cut_off[0]["ended"] < ranks[1]["ended"], ranks
     cluster.settles(before, 5)

@@ -4,6 +4,7 @@ import re
 import time
 
 import pytest
+from tests.schemas import described
 from tests.waiting import PATIENCE, patient, until
 
 pytestmark = pytest.mark.lab
@@ -27,7 +28,7 @@ def program(first, later="echo done"):
 
 
 def record(cluster, run_id):
-    return json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run_id}/record.json"))
+    return described("record", json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run_id}/record.json")))
 
 
 @pytest.mark.parametrize("name", ["openmpi5", "mpich", pytest.param("torchrun", marks=pytest.mark.campaign)])
@@ -70,7 +71,7 @@ def test_a_run_that_is_stopped_before_its_restart_counts_as_stopped(cluster, eve
     run.wait_for("starting again in 1 s", lines=run.err)
     run.signal("TERM")
     assert run.end() == 143, run.said()
-    listed = json.loads(cluster.muster("runs", "--json", "--limit", "1").stdout)
+    listed = described("runs", json.loads(cluster.muster("runs", "--json", "--limit", "1").stdout))
     assert (listed["id"], listed["state"], listed["code"]) == (run.id, "stopped", 143), listed
     attached = cluster.muster("attach", run.id)
     assert attached.returncode == 143 and attached.stderr.endswith("muster: exit code 143 is muster's own\n"), attached.stderr

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.run.launchers import SYSTEM_PATH
+from tests.schemas import described
 from tests.waiting import until
 
 pytestmark = [pytest.mark.lab, pytest.mark.smoke]
@@ -33,7 +34,7 @@ def test_a_rank_that_fails_is_named(cluster):
     run = cluster.run(DEBIANS, "--status", "ended.json", "--", "sh", "-c", "[ $RANK = 1 ] && { echo oops >&2; exit 3; }; exec sleep 1000")
     assert run.code == 3 and "muster: rank 1 on n2 ended with exit code 3" in run.errors, run.said()
     assert run.err[-1] == "muster: exit code 3 is that of rank 1 on n2", run.said()
-    status = json.loads(cluster.lab.shell("launcher", "cat ended.json"))
+    status = described("status", json.loads(cluster.lab.shell("launcher", "cat ended.json")))
     assert {**status, "what": ""} == {"schema": 1, "run": run.id, "state": "ended", "code": 3, "code_of": "rank", "rank": 1, "host": "n2", "what": ""}
     assert status["what"].startswith("rank 1 on n2 ended with exit code 3")
     assert cluster.muster("logs", run.id, "--rank", "1", "--err").stdout == "oops\n"
@@ -54,7 +55,7 @@ def test_what_stops_a_run_gives_check_and_run_one_code(cluster, words, code):
     run = cluster.run(DEBIANS, "--status", "refused.json", *words, hosts="n1")
     assert (checked.returncode, run.code) == (code, code), checked.stdout + run.said()
     assert run.err[-1] == f"muster: exit code {code} is muster's own", run.said()
-    status = json.loads(cluster.lab.shell("launcher", "cat refused.json"))
+    status = described("status", json.loads(cluster.lab.shell("launcher", "cat refused.json")))
     assert (status["state"], status["code"], status["code_of"]) == ("ended", code, "muster") and "rank" not in status
 
 
@@ -64,12 +65,12 @@ def test_a_rank_that_exits_with_one_of_musters_codes_is_told_apart(cluster):
     cluster.lab.shell("n1", "rm -f /tmp/go; mkfifo /tmp/go")
     begun = cluster.muster("run", "-d", "--status", "later.json", "-H", "n1", "--", "sh", "-c", program, engine=DEBIANS)
     assert begun.returncode == 0, begun.stderr
-    running = json.loads(cluster.lab.shell("launcher", "cat later.json"))
+    running = described("status", json.loads(cluster.lab.shell("launcher", "cat later.json")))
     assert running == {"schema": 1, "run": begun.stdout.strip(), "state": "running"}
     attached = cluster.attach(begun.stdout.strip())
     attached.wait_for("up")
     cluster.lab.shell("n1", "timeout 60 sh -c 'echo > /tmp/go'")
     assert attached.end() == 125, attached.said()
     told = until("the end is told", lambda: re.search('.*"ended".*', cluster.lab.shell("launcher", "cat later.json")), 10)
-    status = json.loads(told[0])
+    status = described("status", json.loads(told[0]))
     assert (status["code"], status["code_of"], status["rank"], status["host"]) == (125, "rank", 0, "n1")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import take
 from tests.run.launchers import ACTIVATE_TORCH, DEPS
+from tests.schemas import described
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.lab
@@ -62,7 +63,7 @@ def test_a_rank_that_does_not_come(cluster, hanging):
 
     def accused():
         asked = cluster.muster("why", "--json", run.id)
-        verdict = json.loads(asked.stdout) if asked.returncode == 0 else None
+        verdict = described("why", json.loads(asked.stdout)) if asked.returncode == 0 else None
         return verdict if verdict and verdict["hang"] else None
 
     def shown_as_documented():

@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+from tests.schemas import described
 from tests.waiting import patient
 
 FINGERPRINT = r"SHA256:[A-Za-z0-9+/]{43}"
@@ -392,7 +393,7 @@ def test_dry_run_touches_nothing(lab):
 def test_json_says_the_same(lab):
     done = lab.exec("launcher", "muster", "setup", "-H", ",".join(lab.hosts), "--yes", "--json", "--password-file", "-",
                     input=lab.password + "\n")
-    told = json.loads(done.stdout)
+    told = described("setup", json.loads(done.stdout))
     assert [host["host"] for host in told["hosts"]] == lab.hosts and all(host["ok"] for host in told["hosts"])
     assert {key["fingerprint"] for key in told["host_keys"]} == {host_key(lab, host) for host in lab.hosts}
 

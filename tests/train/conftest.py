@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import made_once
+from tests.schemas import described
 from tests.torch.conftest import alone, build, ranks  # noqa: F401  fixtures
 from tests.train import digits as digits_module
 
@@ -32,7 +33,7 @@ class Output:
         self.folder = Path(folder)
 
     def lines(self):
-        return [json.loads(line) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
+        return [described("train-metrics", json.loads(line)) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
 
     def losses(self):
         """(step, loss) with nine digits, which tell any two floats apart."""
@@ -40,7 +41,7 @@ class Output:
 
     @property
     def result(self):
-        return json.loads((self.folder / "result.json").read_text())
+        return described("train-result", json.loads((self.folder / "result.json").read_text()))
 
 
 @pytest.fixture
