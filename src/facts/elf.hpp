@@ -9,6 +9,10 @@ namespace muster::facts {
 
 [[nodiscard]] bool is_elf(std::string_view file);
 
+// The architecture that an ELF file of 64 bits is for, as `uname -m` names it; empty: it is none,
+// or muster does not know its number.
+[[nodiscard]] std::string_view elf_architecture(std::string_view file);
+
 // The loader that a dynamic program asks for; nothing: a static program, or no ELF of 64 bits.
 [[nodiscard]] std::optional<std::string> elf_interpreter(std::string_view file);
 

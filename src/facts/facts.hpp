@@ -176,6 +176,9 @@ struct Program {
       false;               // a name that is not in PATH, but the job's folder holds such a file
   std::string torch = {};  // the version it would import, if it is Python or a Python script
   std::string torch_folder = {};  // where it is
+  // That the file is for: "x86_64"; empty: it is a script, or not known.
+  std::string architecture = {};
+  std::string torch_architecture = {};  // likewise, of the torch that it would import
 };
 
 // The Python code that the program runs, with the modules that it imports from its own folder.
