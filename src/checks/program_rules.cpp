@@ -8,6 +8,7 @@
 #include "checks/rules.hpp"
 #include "checks/software_differences.hpp"
 #include "checks/wording.hpp"
+#include "facts/program.hpp"
 #include "layout/python.hpp"
 #include "sys/quote.hpp"
 
@@ -82,11 +83,6 @@ Finding not_executable(const facts::Program& program) {
           .fix = command_on_hosts("chmod +x " + sys::quote(std::string_view(program.path)))};
 }
 
-bool is_for_another(const std::string& architecture, const facts::Facts& facts) {
-  const std::string& own = facts.cpu.architecture;
-  return !architecture.empty() && !own.empty() && architecture != own;
-}
-
 Finding for_another_machine(const facts::Program& program, const facts::Facts& facts) {
   return {.id = std::string(kProgramArchitecture),
           .severity = Severity::kError,
@@ -126,10 +122,12 @@ std::optional<Finding> trouble(const Scene& scene, const facts::Program& program
   if (program.path.empty()) return missing(scene, program, facts);
   if (!program.noexec_mount.empty()) return on_noexec_mount(program);
   if (!program.executable) return not_executable(program);
-  if (is_for_another(program.architecture, facts)) return for_another_machine(program, facts);
+  if (facts::is_for_another_machine(program.architecture, facts.cpu)) {
+    return for_another_machine(program, facts);
+  }
   if (!program.missing_interpreter.empty()) return lacks_interpreter(scene, program);
   if (!program.missing_libraries.empty()) return lacks_libraries(program);
-  if (is_for_another(program.torch_architecture, facts)) {
+  if (facts::is_for_another_machine(program.torch_architecture, facts.cpu)) {
     return torch_for_another_machine(program, facts);
   }
   return std::nullopt;

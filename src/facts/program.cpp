@@ -86,6 +86,10 @@ std::string find_program_file(const std::string& name, const std::string& folder
   return is_file(candidate) ? candidate : "";
 }
 
+bool is_for_another_machine(const std::string& architecture, const Cpu& cpu) {
+  return !architecture.empty() && !cpu.architecture.empty() && architecture != cpu.architecture;
+}
+
 FoundProgram read_program(const std::string& name, const std::string& folder,
                           const Variables& environment, std::chrono::milliseconds deadline,
                           std::vector<NotSeen>& not_seen) {

@@ -49,11 +49,10 @@ Error no_build(const Build& wanted, const std::string& host) {
 }
 
 Error unknown_machine(const std::string& machine, const std::string& host) {
-  return {.what = fmt::format("there is no muster for the host's architecture ({})", machine),
-          .where = {.host = host},
-          .hint = fmt::format(
-              "muster's packages are for x86_64 and aarch64; to leave the host out: --exclude {}",
-              host)};
+  return {
+      .what = fmt::format("there is no muster for the host's architecture ({})", machine),
+      .where = {.host = host},
+      .hint = "muster's packages are for x86_64 and aarch64; leave the host out with --exclude"};
 }
 
 }  // namespace

@@ -68,6 +68,17 @@ TEST(Engine, DiffersOnAHost) {
   EXPECT_EQ(brief(world), "error n3 ompi-version-mismatch");
 }
 
+TEST(Engine, OfAnotherArchitectureThanTheLauncherMayBeAnotherBuild) {
+  World world = good_world(2);
+  for (int number : {1, 2}) {
+    world.host(number).cpu.architecture = "aarch64";
+    world.host(number).mpi[0].library.hash = "of aarch64";
+  }
+  EXPECT_EQ(brief(world), "");
+  world.host(2).mpi = {open_mpi("5.1.0")};
+  EXPECT_EQ(brief(world), "error n2 ompi-version-mismatch");
+}
+
 TEST(Engine, StartsNoMpiForPythonThatSpeaksOfIt) {
   World world = good_world_with_program(2);
   world.job.program = {"python", "train.py"};
