@@ -53,6 +53,7 @@ void check_elf(std::string_view text) {
   if (const auto loader = facts::elf_interpreter(text)) {
     require(facts::is_elf(text) && loader->find('\0') == std::string::npos, "a loader is a path");
   }
+  require(facts::is_elf(text) || facts::elf_architecture(text).empty(), "only ELF has one");
   (void)facts::identify_mpi(facts::elf_constants(text));
 }
 

@@ -10,6 +10,7 @@
 #include "agent/protocol.hpp"
 #include "own_folder.hpp"
 #include "require.hpp"
+#include "run/builds.hpp"
 #include "run/last_words.hpp"
 #include "run/output.hpp"
 
@@ -88,7 +89,14 @@ void check_report(const agent::Message& message, std::unique_ptr<Receiver>& rece
   receiver->take(report->piece);
 }
 
+// What the host's shell said where muster was missing.
+void check_machine(std::string_view err) {
+  const std::string machine = run::machine_named(run::told_machine(err));
+  require(is_printable(machine) && machine.find('/') == std::string::npos, "a name or nothing");
+}
+
 void check(std::string_view bytes) {
+  check_machine(bytes);
   agent::Inbox inbox;
   std::unique_ptr<Receiver> receiver;
   constexpr std::size_t kPiece = 7;

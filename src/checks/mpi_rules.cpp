@@ -82,8 +82,15 @@ Finding lacks_daemon(const layout::Engine& engine, const facts::Mpi& here,
           .fix = "install the same MPI on the host again, at the same path as on this machine"};
 }
 
+// Whether two copies of one library can be equal on these machines.
+bool have_one_architecture(const facts::Facts& one, const facts::Facts& other) {
+  const std::string& own = one.cpu.architecture;
+  return own.empty() || other.cpu.architecture.empty() || own == other.cpu.architecture;
+}
+
 // How the MPI on the host differs from the one on the launcher; nothing if it does not.
-std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& there) {
+std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& there,
+                                  bool one_architecture) {
   const layout::Version own = layout::parse_version(here.version);
   const layout::Version other = layout::parse_version(there.version);
   Finding finding{
@@ -103,7 +110,7 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
   } else if (here.version != there.version) {
     finding.what = fmt::format("{} has a different patch version from the one on this machine",
                                there.launcher);
-  } else if (!here.library.hash.empty() && !there.library.hash.empty() &&
+  } else if (one_architecture && !here.library.hash.empty() && !there.library.hash.empty() &&
              here.library.hash != there.library.hash) {
     finding.what = "its MPI has the same version as this machine's but is a different build";
     finding.evidence =
@@ -117,10 +124,13 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
 
 // Whether the program loads the engine's own library. A difference in it is already reported as a
 // difference between the engines.
-bool is_told_by_engine(const facts::Mpi* here, const facts::Mpi* there,
+bool is_told_by_engine(const Scene& scene, const facts::Facts& host,
                        const facts::Program& program) {
+  const facts::Mpi* here = find_mpi(scene.launcher, scene.layout.engine.launcher);
+  const facts::Mpi* there = find_mpi(host, scene.layout.engine.launcher);
   return here != nullptr && there != nullptr && program.libmpi &&
-         there->library.hash == program.libmpi->hash && difference(*here, *there).has_value();
+         there->library.hash == program.libmpi->hash &&
+         difference(*here, *there, have_one_architecture(scene.launcher, host)).has_value();
 }
 
 Finding singletons(const layout::Engine& engine, const facts::Program& program,
@@ -228,7 +238,7 @@ Findings find_engine(const Scene& scene) {
     }
     if (!there->missing_library.empty()) findings.push_back(cannot_start(scene, *there, host));
     if (here == nullptr) continue;
-    auto finding = difference(*here, *there);
+    auto finding = difference(*here, *there, have_one_architecture(scene.launcher, *host.facts));
     if (finding) {
       finding->hosts = {host.name()};
       findings.push_back(*std::move(finding));
@@ -245,7 +255,6 @@ Findings find_libmpi(const Scene& scene) {
   const layout::Engine& engine = scene.layout.engine;
   const engines::Kind& kind = engines::find(engine.kind);
   if (kind.comes_with_pytorch) return alone_under_torchrun(scene);
-  const facts::Mpi* here = find_mpi(scene.launcher, engine.launcher);
   for (const Participant& host : participants(scene)) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;
@@ -254,7 +263,7 @@ Findings find_libmpi(const Scene& scene) {
                                 program.libmpi_version)) {
       findings.push_back(singletons(engine, program, host.name()));
     } else if (program.libmpi && !program.libmpi->hash.empty() &&
-               !is_told_by_engine(here, find_mpi(*host.facts, engine.launcher), program)) {
+               !is_told_by_engine(scene, *host.facts, program)) {
       builds.add(fmt::format("{} ({}, {})", program.libmpi->path,
                              name_of(program.libmpi_kind, program.libmpi_version),
                              program.libmpi->hash.substr(0, 12)),

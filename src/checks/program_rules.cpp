@@ -8,6 +8,7 @@
 #include "checks/rules.hpp"
 #include "checks/software_differences.hpp"
 #include "checks/wording.hpp"
+#include "facts/program.hpp"
 #include "layout/python.hpp"
 #include "sys/quote.hpp"
 
@@ -82,6 +83,27 @@ Finding not_executable(const facts::Program& program) {
           .fix = command_on_hosts("chmod +x " + sys::quote(std::string_view(program.path)))};
 }
 
+Finding for_another_machine(const facts::Program& program, const facts::Facts& facts) {
+  return {.id = std::string(kProgramArchitecture),
+          .severity = Severity::kError,
+          .what = fmt::format("{} is built for {}, but the host's architecture is {}", program.path,
+                              program.architecture, facts.cpu.architecture),
+          .fix = fmt::format("build or install the program for {} on the host; a copy from a host "
+                             "of another architecture cannot run",
+                             facts.cpu.architecture)};
+}
+
+Finding torch_for_another_machine(const facts::Program& program, const facts::Facts& facts) {
+  return {
+      .id = std::string(kProgramArchitecture),
+      .severity = Severity::kError,
+      .what = fmt::format("the PyTorch in {} is built for {}, but the host's architecture is {}",
+                          program.torch_folder, program.torch_architecture, facts.cpu.architecture),
+      .fix =
+          "hosts of different architectures cannot share one Python environment: create the "
+          "environment on this host with pip, do not copy it"};
+}
+
 Finding lacks_libraries(const facts::Program& program) {
   return {.id = std::string(kLibraryMissing),
           .severity = Severity::kError,
@@ -100,8 +122,14 @@ std::optional<Finding> trouble(const Scene& scene, const facts::Program& program
   if (program.path.empty()) return missing(scene, program, facts);
   if (!program.noexec_mount.empty()) return on_noexec_mount(program);
   if (!program.executable) return not_executable(program);
+  if (facts::is_for_another_machine(program.architecture, facts.cpu)) {
+    return for_another_machine(program, facts);
+  }
   if (!program.missing_interpreter.empty()) return lacks_interpreter(scene, program);
   if (!program.missing_libraries.empty()) return lacks_libraries(program);
+  if (facts::is_for_another_machine(program.torch_architecture, facts.cpu)) {
+    return torch_for_another_machine(program, facts);
+  }
   return std::nullopt;
 }
 

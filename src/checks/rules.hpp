@@ -151,6 +151,7 @@ inline constexpr std::string_view kPathMtu = "mtu-mismatch";
 inline constexpr std::string_view kPortEphemeral = "master-port-ephemeral-collision";
 inline constexpr std::string_view kPortInUse = "master-port-in-use";
 inline constexpr std::string_view kPortsFiltered = "ephemeral-ports-filtered";
+inline constexpr std::string_view kProgramArchitecture = "exec-format-error";
 inline constexpr std::string_view kProgramDiffers = "program-differs-between-hosts";
 inline constexpr std::string_view kProgramMissing = "remote-exe-not-found";
 inline constexpr std::string_view kRailLost = "rdma-rail-lost";
@@ -182,6 +183,7 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kPackagesDiffer,
                                            kMemlock,
                                            kMixedArchitecture,
+                                           kProgramArchitecture,
                                            kMixedIsa,
                                            kNoCommonSubnet,
                                            kNoGpudirect,

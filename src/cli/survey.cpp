@@ -13,6 +13,7 @@
 #include "cli/saved_states.hpp"
 #include "engines/kind.hpp"
 #include "facts/gather.hpp"
+#include "facts/program.hpp"
 #include "layout/python.hpp"
 #include "run/reach_test.hpp"
 #include "sys/live_line.hpp"
@@ -262,7 +263,10 @@ int refusal_code(const Surveyed& all) {
     if (is_file && script->path.empty()) return kExitNotFound;
     if (!program) continue;
     if (program->path.empty()) return kExitNotFound;
-    if (!program->executable) return kExitCannotRun;
+    if (!program->executable ||
+        facts::is_for_another_machine(program->architecture, survey.facts->cpu)) {
+      return kExitCannotRun;
+    }
   }
   return exit_code(ErrorCode::kFindings);
 }

@@ -67,6 +67,19 @@ bool is_elf(std::string_view file) {
   return file.starts_with(ELFMAG);
 }
 
+std::string_view elf_architecture(std::string_view file) {
+  const auto header = header_of(file);
+  if (!header) return {};
+  switch (header->e_machine) {
+    case EM_X86_64:
+      return "x86_64";
+    case EM_AARCH64:
+      return "aarch64";
+    default:
+      return {};
+  }
+}
+
 std::optional<std::string> elf_interpreter(std::string_view file) {
   const auto header = header_of(file);
   if (!header || header->e_phoff > file.size()) return std::nullopt;

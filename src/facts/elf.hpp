@@ -10,6 +10,10 @@ namespace muster::facts {
 
 [[nodiscard]] bool is_elf(std::string_view file);
 
+// The architecture that an ELF file of 64 bits is for, as `uname -m` names it; empty: it is none,
+// or muster does not know its number.
+[[nodiscard]] std::string_view elf_architecture(std::string_view file);
+
 // The loader that a dynamic program names; nothing for a static program or a file that is not
 // 64-bit ELF.
 [[nodiscard]] std::optional<std::string> elf_interpreter(std::string_view file);

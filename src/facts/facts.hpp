@@ -189,6 +189,9 @@ struct Program {
       false;               // a name that is not in PATH, but the job's folder holds such a file
   std::string torch = {};  // version that it would import, for Python programs
   std::string torch_folder = {};  // folder of that torch
+  // The architecture that the file is for: "x86_64". Empty for a script, or if it is unknown.
+  std::string architecture = {};
+  std::string torch_architecture = {};  // that of the torch that it would import
 };
 
 // The Python code that the program runs, including modules that it imports from its own folder.

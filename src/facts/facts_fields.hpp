@@ -114,6 +114,7 @@ void fields(V& v, Program& p) {
   v("missing_libraries", p.missing_libraries);
   v("missing_interpreter", p.missing_interpreter), v("only_in_folder", p.only_in_folder);
   v("torch", p.torch), v("torch_folder", p.torch_folder);
+  v.maybe("architecture", p.architecture), v.maybe("torch_architecture", p.torch_architecture);
 }
 
 template <class V>

@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "facts/elf.hpp"
 #include "facts/interpreter.hpp"
 #include "facts/libraries.hpp"
 #include "facts/mapped_file.hpp"
@@ -67,7 +68,12 @@ void add_python(const std::string& python, const Variables& environment,
   }
   const std::string& folder = answer->torch_folder;
   found.program.torch_folder = folder;
-  if (!folder.empty()) found.program.torch = torch_version_in(folder);
+  if (!folder.empty()) {
+    found.program.torch = torch_version_in(folder);
+    if (const auto file = MappedFile::open(folder + "/lib/libtorch_cpu.so")) {
+      found.program.torch_architecture = elf_architecture(file->bytes());
+    }
+  }
   found.python = *std::move(answer);
 }
 
@@ -78,6 +84,10 @@ std::string find_program_file(const std::string& name, const std::string& folder
   if (name.find('/') == std::string::npos) return sys::find_in_path(name, path, folder);
   std::string candidate = name.starts_with('/') ? name : folder + "/" + name;
   return is_file(candidate) ? candidate : "";
+}
+
+bool is_for_another_machine(const std::string& architecture, const Cpu& cpu) {
+  return !architecture.empty() && !cpu.architecture.empty() && architecture != cpu.architecture;
 }
 
 FoundProgram read_program(const std::string& name, const std::string& folder,
@@ -98,6 +108,7 @@ FoundProgram read_program(const std::string& name, const std::string& folder,
   program.identity = identity_of(program.path);
   std::string interpreter;
   if (const auto file = MappedFile::open(program.path)) {
+    program.architecture = elf_architecture(file->bytes());
     program.missing_interpreter = missing_interpreter(file->bytes(), folder, path);
     interpreter = script_interpreter(file->bytes(), folder, path);
   }

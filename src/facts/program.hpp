@@ -16,6 +16,9 @@ namespace muster::facts {
 [[nodiscard]] std::string find_program_file(const std::string& name, const std::string& folder,
                                             const std::string& path);
 
+// Whether what was built for `architecture` cannot run there; false if either is not known.
+[[nodiscard]] bool is_for_another_machine(const std::string& architecture, const Cpu& cpu);
+
 // The program, and its Python interpreter if it is one or is a Python script.
 struct FoundProgram {
   Program program;

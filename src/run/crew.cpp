@@ -1,17 +1,15 @@
 #include "run/crew.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
 #include "remote/diagnose.hpp"
 #include "sys/file.hpp"
-#include "sys/hash.hpp"
 
 namespace muster::run {
 namespace {
@@ -88,27 +86,24 @@ std::string push_failure(const Result<sys::Ended>& ended) {
   return said;
 }
 
-std::string push_hint(const std::string& host, const Binary& binary, const std::string& why) {
+std::string push_hint(const std::string& host, const Build& build, const std::string& why) {
   if (why.find("fork") != std::string::npos) {
     return fmt::format(
         "your user may start no more processes on the host; its limit: ssh {} ulimit -u (set in "
         "/etc/security/limits.conf), and the processes: ssh {} 'ps -L -u $(id -u)'",
         host, host);
   }
-  utsname machine{};
-  (void)::uname(&machine);
   return fmt::format(
-      "the binary needs {} MB of space, a file system without noexec, and a machine of the same "
-      "type as this one ({})",
-      binary.bytes / 1'000'000 + 1, machine.machine);
+      "the binary, which is built for {}, needs {} MB of space and a file system without noexec",
+      build.machine, build.binary ? build.binary->bytes / 1'000'000 + 1 : 0);
 }
 
-Error not_pushed(const std::string& host, const std::string& base, const Binary& binary,
+Error not_pushed(const std::string& host, const std::string& base, const Build& build,
                  const std::string& why) {
   return {.what = fmt::format("cannot copy muster's binary to {}, or it does not run there{}{}",
                               base, why.empty() ? "" : ": ", why),
           .where = {.host = host},
-          .hint = push_hint(host, binary, why)};
+          .hint = push_hint(host, build, why)};
 }
 
 }  // namespace
@@ -123,6 +118,8 @@ struct Crew::Member {
   int generation = 0;       // of the session; messages from earlier ones are ignored
   int generations = 0;
   std::shared_ptr<sys::Timer> deadline = {};
+  std::string machine = {};       // as the host told it
+  const Build* build = nullptr;   // that was pushed
   std::string push_failure = {};  // why the binary could not be pushed; empty: unknown
   bool reached = false;           // its agent has answered
   std::string misread = {};       // what is wrong with a report of its agent; empty: nothing
@@ -146,10 +143,8 @@ Crew::~Crew() = default;
 std::vector<facts::Survey> Crew::survey(const std::function<void()>& meanwhile) {
   meanwhile_ = meanwhile;
   std::vector<facts::Survey> surveys;
-  const auto hash = sys::hash_file("/proc/self/exe");
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size("/proc/self/exe", error);
-  if (hash && !error) binary_ = {.hash = *hash, .bytes = bytes};
+  if (options_.builds.empty()) options_.builds = find_builds();
+  folder_ = folder_of(options_.builds);
   for (const std::string& base : push_bases(::getuid())) {
     base_ = base;
     std::vector<std::size_t> all;
@@ -177,14 +172,17 @@ void Crew::survey_at(const std::string& base, std::vector<std::size_t> members) 
     if (meanwhile_) std::exchange(meanwhile_, nullptr)();
     if (pending_ > 0) loop_.run();
     std::erase_if(members, [this](std::size_t i) { return members_[i]->state != State::kMissing; });
-    if (round == 0 && !members.empty()) push(members);
+    if (round == 0) {
+      members = choose_builds(members);
+      push(members);
+    }
   }
   for (const std::size_t i : members) {  // pushed, and still not there
     Member& member = *members_[i];
     member.state = State::kRefused;
     member.survey = {
         .host = member.host,
-        .facts = unexpected(not_pushed(member.host, base, binary_, member.push_failure))};
+        .facts = unexpected(not_pushed(member.host, base, *member.build, member.push_failure))};
   }
 }
 
@@ -291,7 +289,10 @@ Crew::State Crew::end_of_survey(Member& member, const remote::SessionEnd& end) c
     member.survey.failure_id = end.failure_id;
     return State::kFailed;
   }
-  if (end.ended->code == kNotThere) return State::kMissing;
+  if (end.ended->code == kNotThere) {
+    member.machine = told_machine(end.ended->err);
+    return State::kMissing;
+  }
   if (end.ended->code == kNotOurs) {
     member.survey.facts = unexpected(
         Error{.what = fmt::format("{} belongs to another user, or others can write to it", base_),
@@ -326,16 +327,39 @@ void Crew::give_up(std::size_t index) {
   settle(member, State::kFailed);
 }
 
+// The members that can get a binary. The others have failed from here on.
+std::vector<std::size_t> Crew::choose_builds(const std::vector<std::size_t>& members) {
+  std::vector<std::size_t> served;
+  for (const std::size_t i : members) {
+    Member& member = *members_[i];
+    const auto build = build_for(options_.builds, member.host, member.machine);
+    if (build) {
+      member.build = *build;
+      served.push_back(i);
+    } else {
+      member.state = State::kFailed;
+      member.survey.facts = unexpected(build.error());
+    }
+  }
+  return served;
+}
+
 void Crew::push(const std::vector<std::size_t>& members) {
-  auto bytes = sys::read_file("/proc/self/exe", binary_.bytes);
-  if (!bytes) return;
-  const auto input = std::make_shared<const std::string>(*std::move(bytes));
+  if (members.empty()) return;
+  std::map<const Build*, std::shared_ptr<const std::string>> inputs;
   std::size_t done = 0;
   tell_progress(kPushing, done, members.size());
   std::vector<remote::Task> tasks;
   for (const std::size_t i : members) {
+    const Build& build = *members_[i]->build;
+    auto& input = inputs[&build];
+    if (!input) {
+      auto bytes = sys::read_file(build.path, build.binary->bytes);
+      if (!bytes) return;
+      input = std::make_shared<const std::string>(*std::move(bytes));
+    }
     tasks.push_back({.host = members_[i]->host,
-                     .command = push_line(base_, binary_),
+                     .command = push_line(base_, folder_, *build.binary),
                      .input = input,
                      .on_end = [&] { tell_progress(kPushing, ++done, members.size()); }});
   }
@@ -346,7 +370,7 @@ void Crew::push(const std::vector<std::size_t>& members) {
 }
 
 std::string Crew::binary() const {
-  return binary_path(base_, binary_);
+  return binary_path(base_, folder_);
 }
 
 const std::string& Crew::base() const {
@@ -391,7 +415,7 @@ std::shared_ptr<remote::Session> Crew::start_session(std::size_t index, bool fre
     if (mine.generations == generation) mine.rejoining = nullptr;  // it never spoke
   };
   return transport_.open(loop_, {.host = member.host,
-                                 .command = agent_line(base_, binary_),
+                                 .command = agent_line(base_, folder_),
                                  .on_output = on_output,
                                  .on_end = on_end,
                                  .fresh = fresh});

@@ -10,7 +10,7 @@
 #include "agent/protocol.hpp"
 #include "facts/facts.hpp"
 #include "remote/transport.hpp"
-#include "run/push.hpp"
+#include "run/builds.hpp"
 #include "sys/live_line.hpp"
 #include "sys/loop.hpp"
 
@@ -25,6 +25,7 @@ struct CrewOptions {
   std::size_t fan_out = 64;               // hosts that are being logged in to at once
   bool compare_clocks = false;            // to the millisecond, for one more round trip
   sys::OnProgress on_progress = nullptr;  // of survey()
+  Builds builds = {};                     // of muster; empty: those of this process
 };
 
 class Crew {
@@ -36,8 +37,9 @@ class Crew {
        CrewOptions options);
   ~Crew();
 
-  // Opens the sessions, brings the binary where it is missing, and gathers the facts of all hosts
-  // side by side; a host that does not answer costs its deadline once. One Survey a host.
+  // Opens the sessions, brings the binary where it is missing, built for the host's machine, and
+  // gathers the facts of all hosts side by side; a host that does not answer costs its deadline
+  // once. One Survey a host.
   // Cost: one session a host; two more where the binary is missing.
   // `meanwhile` is called once the first sessions are being opened.
   [[nodiscard]] std::vector<facts::Survey> survey(const std::function<void()>& meanwhile = {});
@@ -84,11 +86,12 @@ class Crew {
   State end_of_survey(Member& member, const remote::SessionEnd& end) const;
   void give_up(std::size_t index);
   void push(const std::vector<std::size_t>& members);
+  [[nodiscard]] std::vector<std::size_t> choose_builds(const std::vector<std::size_t>& members);
 
   sys::Loop& loop_;
   remote::Transport& transport_;
   CrewOptions options_;
-  Binary binary_;
+  std::string folder_;  // of the binary, in base_
   std::string base_;
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<std::size_t> waiting_;  // to be opened, last first

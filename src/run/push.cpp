@@ -1,11 +1,16 @@
 #include "run/push.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "sys/quote.hpp"
 
 namespace muster::run {
 namespace {
+
+// Begins the line that tells the machine.
+constexpr std::string_view kMachineIs = "muster-machine ";
 
 // The login shell may be any; the script is for a POSIX one.
 std::string in_sh(const std::string& script) {
@@ -19,31 +24,43 @@ std::vector<std::string> push_bases(unsigned uid) {
           fmt::format("/dev/shm/muster-{}", uid)};
 }
 
-std::string binary_path(const std::string& base, const Binary& binary) {
-  return base + "/" + binary.hash + "/muster";
+std::string binary_path(const std::string& base, const std::string& folder) {
+  return base + "/" + folder + "/muster";
 }
 
-std::string agent_line(const std::string& base, const Binary& binary) {
+std::string agent_line(const std::string& base, const std::string& folder) {
   return in_sh(fmt::format(
       "d={} f={}\n"
       "if [ -e $d ] || [ -L $d ]; then\n"
       "  [ ! -L $d ] && [ -d $d ] && [ -O $d ] && [ \"$(stat -c %a $d)\" = 700 ] || exit {}\n"
       "  [ -x $f ] && [ -O $f ] && exec $f agent\n"
       "fi\n"
+      "echo \"{}$(uname -m)\" >&2\n"
       "exit {}",
-      base, binary_path(base, binary), kNotOurs, kNotThere));
+      base, binary_path(base, folder), kNotOurs, kMachineIs, kNotThere));
 }
 
-std::string push_line(const std::string& base, const Binary& binary) {
+std::string_view told_machine(std::string_view err) {
+  std::string_view told;
+  while (!err.empty()) {
+    const std::size_t end = std::min(err.find('\n'), err.size());
+    const std::string_view line = err.substr(0, end);
+    if (line.starts_with(kMachineIs)) told = line.substr(kMachineIs.size());
+    err.remove_prefix(std::min(end + 1, err.size()));
+  }
+  return told;
+}
+
+std::string push_line(const std::string& base, const std::string& folder, const Binary& binary) {
   return in_sh(fmt::format(
-      "umask 077; d={0} h={0}/{1} t={0}/{1}/muster.$$\n"
+      "umask 077; d={0} h={0}/{5} t={0}/{5}/muster.$$\n"
       "[ -d $d ] || mkdir -m 700 $d\n"
       "[ ! -L $d ] && [ -d $d ] && [ -O $d ] && [ \"$(stat -c %a $d)\" = 700 ] || exit {3}\n"
       "mkdir -p $h && cat > $t && chmod 700 $t || {{ rm -f $t; exit {4}; }}\n"
       "[ \"$(wc -c < $t)\" -eq {2} ] && [ \"$($t agent --hash)\" = {1} ] || {{ rm -f $t; exit {4}; "
       "}}\n"
       "mv -f $t $h/muster",
-      base, binary.hash, binary.bytes, kNotOurs, kCannotRun));
+      base, binary.hash, binary.bytes, kNotOurs, kCannotRun, folder));
 }
 
 }  // namespace muster::run

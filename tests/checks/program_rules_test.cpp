@@ -68,6 +68,17 @@ TEST(Engine, DiffersOnAHost) {
   EXPECT_EQ(brief(world), "error n3 ompi-version-mismatch");
 }
 
+TEST(Engine, OfAnotherArchitectureThanTheLauncherMayBeAnotherBuild) {
+  World world = good_world(2);
+  for (int number : {1, 2}) {
+    world.host(number).cpu.architecture = "aarch64";
+    world.host(number).mpi[0].library.hash = "of aarch64";
+  }
+  EXPECT_EQ(brief(world), "");
+  world.host(2).mpi = {open_mpi("5.1.0")};
+  EXPECT_EQ(brief(world), "error n2 ompi-version-mismatch");
+}
+
 TEST(Engine, StartsNoMpiForPythonThatSpeaksOfIt) {
   World world = good_world_with_program(2);
   world.job.program = {"python", "train.py"};
@@ -133,6 +144,32 @@ World good_world_with_torch(int hosts) {
     world.host(number).torch = {.torchrun = "/usr/bin/torchrun", .version = "2.13.0+cpu"};
   }
   return world;
+}
+
+TEST(Program, BuiltForAnotherArchitectureIsNotStarted) {
+  World world = good_world_with_program(2);
+  for (int number : {1, 2}) world.host(number).program->architecture = "x86_64";
+  EXPECT_EQ(brief(world), "");
+  facts::Program& program = *world.host(2).program;
+  program.architecture = "aarch64";
+  program.missing_interpreter = "/lib/ld-linux-aarch64.so.1";  // that is no advice
+  ASSERT_EQ(brief(world), "error n2 exec-format-error");
+  EXPECT_TRUE(has(judged(world).front().what, "is built for aarch64, but the host's architecture"));
+  program.missing_interpreter.clear();
+  world.host(2).cpu.architecture.clear();  // not seen
+  EXPECT_EQ(brief(world), "");
+}
+
+TEST(Torch, OfACopiedEnvironmentIsForAnotherArchitecture) {
+  World world = good_world_with_torch(2);
+  for (int number : {1, 2}) {
+    world.host(number).program->torch_folder = "/home/alice/venv/lib/python3.11/torch";
+    world.host(number).program->torch_architecture = "x86_64";
+    world.host(number).cpu.architecture = "aarch64";
+  }
+  ASSERT_EQ(brief(world), "error n[1-2] exec-format-error");
+  EXPECT_TRUE(has(judged(world).front().what, "the PyTorch in /home/alice/venv"));
+  EXPECT_TRUE(has(judged(world).front().fix, "cannot share one Python environment"));
 }
 
 TEST(Torch, OfAnotherVersionIsFoundUnderEveryEngine) {

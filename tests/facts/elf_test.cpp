@@ -25,7 +25,26 @@ TEST(Elf, of_a_real_program) {
   EXPECT_NE(constants.find("a string that stands nowhere else but here"), std::string_view::npos);
 }
 
+TEST(Elf, architecture_is_in_the_header) {
+  std::string file(sizeof(Elf64_Ehdr), '\0');
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  for (const auto& [number, name] : std::vector<std::pair<Elf64_Half, std::string>>{
+           {EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"}, {EM_RISCV, ""}}) {
+    header.e_machine = number;
+    put(file, 0, header);
+    EXPECT_EQ(elf_architecture(file), name);
+  }
+  header.e_machine = EM_X86_64;
+  header.e_ident[EI_CLASS] = ELFCLASS32;  // such programs run on x86_64, too
+  put(file, 0, header);
+  EXPECT_EQ(elf_architecture(file), "");
+  EXPECT_EQ(elf_architecture(ELFMAG), "");
+}
+
 TEST(Elf, of_a_script_there_is_nothing) {
+  EXPECT_EQ(elf_architecture("#!/bin/sh\n"), "");
   EXPECT_FALSE(is_elf("#!/bin/sh\n"));
   EXPECT_FALSE(elf_interpreter("#!/bin/sh\n"));
   EXPECT_EQ(elf_constants("#!/bin/sh\n"), "#!/bin/sh\n");

@@ -74,7 +74,8 @@ std::shared_ptr<FakeHost::FakeSession> FakeHost::open(remote::SessionPlan plan) 
                                             .where = {.host = name_}}),
                   .failure_id = "ssh-refused"});
   } else if (!gone_ && behaviour.shell_code != 0) {
-    session->end({.ended = sys::Ended{.code = behaviour.shell_code}});
+    session->end({.ended = sys::Ended{
+                      .code = behaviour.shell_code, .out = {}, .err = behaviour.shell_says}});
   }
   return session;
 }
@@ -308,6 +309,7 @@ std::vector<remote::Outcome> FakeHosts::run(std::span<const remote::Task> tasks,
   for (const remote::Task& task : tasks) {
     FakeHost& host = *hosts_[by_name_.at(task.host)];
     ++pushed;
+    if (task.input) pushed_bytes[task.host] = *task.input;
     if (host.behaviour.program_missing.empty()) {
       host.behaviour.shell_code = 0;
       outcomes.push_back({task.host, sys::Ended{}});

@@ -53,6 +53,7 @@ struct Behaviour {
   bool deaf = false;  // its ranks do not end when they are told to
   double clock_ahead_s = 0;
   std::string program_missing = {};  // why the binary cannot be started there
+  std::string shell_says = {};       // on standard error, if the line that starts the agent ends
   int shell_code = 0;  // with which the line that starts the agent ends; 0: it is started
   bool ignores_inspections = false;
   bool computes = false;  // its ranks use processors
@@ -137,7 +138,8 @@ class FakeHosts : public remote::Transport {
   // The status of each rank that ended by itself.
   std::function<void(FakeHost& host, int status)> on_ranks_end = nullptr;
   double beat_every_s = agent::kBeatEverySeconds;
-  int pushed = 0;  // binaries
+  int pushed = 0;                                        // binaries
+  std::map<std::string, std::string> pushed_bytes = {};  // by host
 
   [[nodiscard]] std::vector<remote::Outcome> run(std::span<const remote::Task> tasks,
                                                  std::chrono::milliseconds deadline) override;

@@ -1,8 +1,13 @@
 // The survey: hosts that answer late, twice, never, out of order or with garbage.
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "run/push.hpp"
 #include "scene.hpp"
+#include "sys/file.hpp"
+#include "sys/hash.hpp"
+#include "sys/temp_folder.hpp"
 
 namespace muster::run {
 namespace {
@@ -151,6 +156,56 @@ TEST(Survey, AMissingBinaryIsBroughtOnceAndOnlyWhereItIsMissing) {
   EXPECT_TRUE(end.started);
   EXPECT_EQ(scene.hosts.pushed, 1);
   EXPECT_EQ(scene.hosts[1].sessions(), 2);
+}
+
+// Two builds, as files, and hosts that have neither.
+class MixedHosts : public sys::FolderTest {
+ protected:
+  [[nodiscard]] Build build(const char* machine, const std::string& bytes) const {
+    const std::string path = folder_ + "/muster-" + machine;
+    EXPECT_TRUE(sys::write_file(path, bytes, 0755));
+    return {.machine = machine,
+            .path = path,
+            .binary = Binary{.hash = sys::hash_text(bytes), .bytes = bytes.size()}};
+  }
+  void lacks_muster(FakeHost& host, const std::string& says) const {
+    host.behaviour.shell_code = kNotThere;
+    host.behaviour.shell_says = says;
+  }
+};
+
+TEST_F(MixedHosts, EachGetsTheBuildForItsMachine) {
+  Scene scene(4);
+  scene.crew.builds = {build("x86_64", "ours"), build("aarch64", "the other")};
+  lacks_muster(scene.hosts[0], "muster-machine x86_64\n");
+  lacks_muster(scene.hosts[1], "Welcome to n2\nmuster-machine aarch64\n");
+  lacks_muster(scene.hosts[2], "muster-machine arm64\n");
+  lacks_muster(scene.hosts[3], "");  // it has no uname
+  const SceneEnd end = survey(scene);
+  EXPECT_TRUE(end.started);
+  const std::map<std::string, std::string> expected = {
+      {"n1", "ours"}, {"n2", "the other"}, {"n3", "the other"}, {"n4", "ours"}};
+  EXPECT_EQ(scene.hosts.pushed_bytes, expected);
+}
+
+TEST_F(MixedHosts, AHostForWhichThereIsNoBuildIsNamedAndTheOthersAreServed) {
+  Scene scene(3);
+  scene.crew.builds = {build("x86_64", "ours"),
+                       {.machine = "aarch64",
+                        .path = "/usr/libexec/muster/muster-aarch64",
+                        .binary = unexpected(Error{.what = "cannot open the file"})}};
+  lacks_muster(scene.hosts[0], "muster-machine x86_64\n");
+  lacks_muster(scene.hosts[1], "muster-machine aarch64\n");
+  lacks_muster(scene.hosts[2], "muster-machine riscv64\n");
+  const SceneEnd end = survey(scene);
+  EXPECT_FALSE(end.started);
+  EXPECT_TRUE(end.surveys[0].facts);
+  EXPECT_EQ(scene.hosts.pushed, 1);
+  ASSERT_TRUE(!end.surveys[1].facts && !end.surveys[2].facts);
+  EXPECT_EQ(error_of(end, 1).where.host, "n2");
+  EXPECT_NE(error_of(end, 1).what.find("aarch64"), std::string::npos) << error_of(end, 1).what;
+  EXPECT_NE(error_of(end, 1).hint.find("/usr/libexec/muster/muster-aarch64"), std::string::npos);
+  EXPECT_NE(error_of(end, 2).what.find("riscv64"), std::string::npos) << error_of(end, 2).what;
 }
 
 TEST(Survey, ABinaryThatCannotBeBroughtIsSaidWithTheHostsOwnWords) {

@@ -1,0 +1,143 @@
+"""A launcher with two builds of muster sends each host the one for its architecture.
+
+The second build is the same program with a few bytes more, so it runs here; a `uname` of its own makes a host one of another architecture.
+The campaign does the same with a real build for arm64, on hosts whose shell and programs are arm64 ones, under qemu (campaigns/arm64).
+"""
+import hashlib
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from tests.conftest import made_once
+from tests.mpi.mpis import DEPS
+
+pytestmark = pytest.mark.lab
+
+UNAME = '#!/bin/sh\n[ "$*" = -m ] && { echo arm64; exit; }\nexec /usr/bin/uname "$@"\n'
+
+
+@pytest.fixture(scope="module")
+def installed(muster, shared_folder):
+    """As from a package; labs come up after this."""
+    def install(folder):
+        for name in ("bin/muster", "libexec/muster/muster-aarch64"):
+            (folder / name).parent.mkdir(parents=True)
+            shutil.copy(muster, folder / name)
+        with (folder / "libexec/muster/muster-aarch64").open("ab") as file:
+            file.write(b"for aarch64")
+    return made_once(shared_folder / "two-builds", install)
+
+
+@pytest.fixture
+def lab(installed, lab_up):
+    """Two hosts; n2 says that it is an arm64."""
+    lab = lab_up(hosts=2)
+    lab.open_doors()
+    lab.write("n2", "/usr/local/bin/uname", UNAME, mode="755", root=True)
+    return lab
+
+
+def binaries(lab, host):
+    """Hashes of what was brought to the host, by path."""
+    lines = lab.shell(host, f"sha256sum /tmp/muster-{lab.uid}/*/muster").splitlines()
+    return {path: digest for digest, path in map(str.split, lines)}
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_each_host_gets_its_build_at_the_same_path(lab, installed):
+    run = lab.exec("launcher", installed / "bin/muster", "run", "-H", "n1,n2", "-n", "2", "--", "hostname")
+    assert run.returncode == 0, run.stderr
+    assert sorted(line.split()[-1] for line in run.stdout.splitlines()) == ["n1", "n2"], run.stdout
+    (path, ours), = binaries(lab, "n1").items()
+    assert ours == sha256(installed / "bin/muster")
+    assert binaries(lab, "n2") == {path: sha256(installed / "libexec/muster/muster-aarch64")}
+
+
+def test_without_a_build_for_it_a_host_is_named_and_the_others_are_served(lab):
+    missing = lab.binary_on_hosts.parent.parent / "libexec/muster/muster-aarch64"
+    facts = lab.exec("launcher", lab.binary_on_hosts, "facts", "-H", "n1,n2")
+    assert facts.returncode != 0 and "--- n1 ---" in facts.stdout and "--- n2 ---" not in facts.stdout, facts.stdout
+    said = " ".join(facts.stderr.split())
+    assert "n2: the host's architecture is aarch64, and no muster for aarch64 is installed on this machine" in said, facts.stderr
+    assert str(missing) in said and "install muster from a package" in said, facts.stderr
+    checked = lab.exec("launcher", lab.binary_on_hosts, "check", "-H", "n1,n2")
+    told = checked.stdout + checked.stderr
+    assert "no muster for aarch64 is installed on this machine" in " ".join(told.split()), told
+
+
+# The files of Debian's arm64 packages, beside those of x86-64. Only programs of the same name are replaced: sh, uname, cat, stat, ...
+BECOME_ARM64 = f"tar -C {DEPS}/arm64 -c bin lib usr/bin usr/lib/aarch64-linux-gnu | tar -x --keep-directory-symlink -C /"
+
+
+@pytest.fixture(scope="module")
+def installed_for_arm64(muster, shared_folder):
+    """The build under test, and beside it the one for arm64 that campaigns/arm64 has made."""
+    def install(folder):
+        for name, build in (("bin/muster", muster), ("libexec/muster/muster-aarch64", Path(os.environ["MUSTER_ARM64"]))):
+            (folder / name).parent.mkdir(parents=True)
+            shutil.copy(build, folder / name)
+    return made_once(shared_folder / "for-arm64", install)
+
+
+@pytest.fixture(scope="module")
+def arm64(installed_for_arm64, module_lab_up):
+    """Three hosts: n1 is x86-64, n2 and n3 are arm64."""
+    lab = module_lab_up(hosts=3)
+    lab.open_doors()
+    for host in ("n2", "n3"):
+        lab.exec(host, "/bin/bash", "-c", BECOME_ARM64, root=True, check=True, timeout=120)
+        assert lab.shell(host, "uname -m").strip() == "aarch64"
+    return lab
+
+
+@pytest.fixture
+def on_arm64(arm64, installed_for_arm64):
+    """muster on the launcher; tells how long it took."""
+    def run(*words, codes=(0,)):
+        start = time.monotonic()
+        done = arm64.exec("launcher", installed_for_arm64 / "bin/muster", *words, timeout=180)
+        print(f"\n| `muster {' '.join(words)}` | exit code {done.returncode}, {time.monotonic() - start:.1f} s |")
+        assert done.returncode in codes, done.stdout + done.stderr
+        return done
+    return run
+
+
+@pytest.mark.campaign
+def test_arm64_hosts_answer_an_x86_64_launcher(arm64, on_arm64, installed_for_arm64):
+    reported = map(json.loads, on_arm64("facts", "-H", "n[1-3]", "--json").stdout.splitlines())
+    assert {host["host"]: host["cpu"]["architecture"] for host in reported} == {"n1": "x86_64", "n2": "aarch64", "n3": "aarch64"}
+    (path, ours), = binaries(arm64, "n1").items()
+    assert ours == sha256(installed_for_arm64 / "bin/muster")
+    for host in ("n2", "n3"):
+        assert binaries(arm64, host) == {path: sha256(installed_for_arm64 / "libexec/muster/muster-aarch64")}
+
+
+@pytest.mark.campaign
+def test_commands_run_on_arm64_hosts(on_arm64):
+    assert "aarch64" in on_arm64("exec", "-H", "n2,n3", "uname", "-m").stdout
+
+
+@pytest.mark.campaign
+def test_check_knows_arm64_hosts_and_refuses_a_mixture(on_arm64):
+    alike = on_arm64("check", "-H", "n2,n3", "--json")
+    assert "mixed-endian-or-arch" not in alike.stdout, alike.stdout
+    mixed = on_arm64("check", "-H", "n1,n2", "--json", codes=(123,))
+    assert "mixed-endian-or-arch" in mixed.stdout, mixed.stdout
+
+
+@pytest.mark.campaign
+def test_a_job_runs_on_arm64_hosts(on_arm64):
+    job = on_arm64("run", "-H", "n2,n3", "-n", "2", "--", "uname", "-m")
+    assert [line.split()[-1] for line in job.stdout.splitlines()] == ["aarch64", "aarch64"], job.stdout + job.stderr
+
+
+@pytest.mark.campaign
+def test_a_program_for_x86_64_is_refused_on_arm64_hosts(on_arm64):
+    job = on_arm64("run", "-H", "n2,n3", "-n", "2", "--", "/usr/bin/ssh", "-V", codes=(126,))
+    assert "is built for x86_64, but the host's architecture is aarch64" in " ".join(job.stderr.split()), job.stderr
