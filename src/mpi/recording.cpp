@@ -12,8 +12,8 @@ namespace muster::mpi {
 namespace {
 
 recorder::Operations& process_operations() {
-  static auto* const operations = new recorder::Operations("mpi");  // never destroyed: the server
-                                                                    // thread may still use it
+  // never destroyed: the server thread may still use it
+  static auto* const operations = new recorder::Operations("mpi");
   return *operations;
 }
 

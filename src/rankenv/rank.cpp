@@ -248,8 +248,8 @@ void fill_from(Claim& claim, const Claim& other) {
 
 struct Claims {
   std::vector<Claim> launchers = {};
-  std::optional<Claim> manager = std::nullopt;  // a workload manager, which may have started the
-                                                // launcher
+  // a workload manager, which may have started the launcher
+  std::optional<Claim> manager = std::nullopt;
 };
 
 Result<Claims> read_claims(const Environment& environment) {

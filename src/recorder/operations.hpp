@@ -44,8 +44,8 @@ class Inputs {
 // An operation as it begins. `name` is not copied.
 struct Begun {
   const char* name = "";
-  std::uint64_t number = 0;  // counts from 1 in the group; messages between two ranks are counted
-                             // separately
+  // counts from 1 in the group; messages between two ranks are counted separately
+  std::uint64_t number = 0;
   bool is_message = false;
   std::chrono::milliseconds timeout{};
   Inputs inputs = {};
