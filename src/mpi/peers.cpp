@@ -16,7 +16,7 @@ constexpr int kQuestion = 1;  // tags on the control communicator
 constexpr int kAnswer = 2;
 constexpr int kMeeting = 10;  // the first of kMeetings tags
 constexpr std::uint64_t kMeetings = 30000;
-// sent in place of a count of collectives when a rank gives up
+// Sent in place of a count of collectives when a rank gives up.
 constexpr std::uint64_t kGivesUp = ~std::uint64_t{0};
 constexpr std::size_t kWords = 3;  // group, sequence, posted
 constexpr std::size_t kWordBits = 64;

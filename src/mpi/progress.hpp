@@ -206,7 +206,7 @@ class Progress {
   std::shared_ptr<Group> world_;
   Comm control_;
   std::map<std::uint64_t, Group*> groups_;  // the living groups, by id
-  // number made so far, by the hash of the members
+  // Number made so far, by the hash of the members.
   std::map<std::uint64_t, std::uint64_t> groups_made_;
   // MPI_Comm_free is collective, but each rank drops a group at a different time, when its own last
   // operation ends. So the communicator of a dropped group is kept until its members meet to make

@@ -12,7 +12,7 @@ namespace muster::mpi {
 namespace {
 
 recorder::Operations& process_operations() {
-  // never destroyed: the server thread may still use it
+  // Never destroyed: the server thread may still use it.
   static auto* const operations = new recorder::Operations("mpi");
   return *operations;
 }

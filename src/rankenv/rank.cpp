@@ -248,7 +248,7 @@ void fill_from(Claim& claim, const Claim& other) {
 
 struct Claims {
   std::vector<Claim> launchers = {};
-  // a workload manager, which may have started the launcher
+  // A workload manager, which may have started the launcher.
   std::optional<Claim> manager = std::nullopt;
 };
 

@@ -22,7 +22,7 @@ struct Rank {
   // fit that assumption, both stay unknown.
   std::optional<int> host_rank = std::nullopt;
   std::optional<int> host_count = std::nullopt;
-  // "Open MPI", "PMI", "Slurm", ...; empty if no launcher started this process
+  // "Open MPI", "PMI", "Slurm", ...; empty if no launcher started this process.
   std::string told_by = {};
   // A torchrun agent started this process: torch's variables are set, except that the rank may
   // still change, and the agent may serve the store.

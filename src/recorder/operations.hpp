@@ -44,7 +44,7 @@ class Inputs {
 // An operation as it begins. `name` is not copied.
 struct Begun {
   const char* name = "";
-  // counts from 1 in the group; messages between two ranks are counted separately
+  // Counts from 1 in the group; messages between two ranks are counted separately.
   std::uint64_t number = 0;
   bool is_message = false;
   std::chrono::milliseconds timeout{};

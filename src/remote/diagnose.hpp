@@ -10,7 +10,7 @@
 
 namespace muster::remote {
 
-// ssh's exit code when it fails itself; a remote command may use it too
+// ssh's exit code when it fails itself; a remote command may use it too.
 constexpr int kSshFailed = 255;
 
 struct SshFailure {

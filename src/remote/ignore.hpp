@@ -11,7 +11,7 @@ namespace muster::remote {
 
 // One line of an ignore file.
 struct IgnorePattern {
-  // the parts between slashes; "**" matches any number of folders
+  // The parts between slashes; "**" matches any number of folders.
   std::vector<std::string> parts = {};
   bool negated = false;       // a "!" line: a match is kept after all
   bool only_folders = false;  // a "name/" line: matches folders only

@@ -86,7 +86,7 @@ std::string control_folder() {
 }
 
 std::vector<std::string> ssh_words(const SshOptions& options) {
-  // with a terminal, programs would print differently
+  // With a terminal, programs would print differently.
   std::vector<std::string> words = {"ssh", "-T"};
   const auto set = [&words](std::string setting) {
     words.emplace_back("-o");

@@ -60,7 +60,7 @@ std::string with_slash(std::string path) {
 
 // rsync takes everything before the first colon for the host.
 std::string place(const std::string& host, const std::string& path) {
-  // otherwise "a:b" would name a host
+  // Otherwise "a:b" would name a host.
   if (host.empty()) return path.starts_with('/') ? path : "./" + path;
   const bool is_ipv6 = host.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;

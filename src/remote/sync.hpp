@@ -21,13 +21,13 @@ struct SyncOptions {
   bool remove = false;    // remove from `to` what `from` does not contain
   bool checksum = false;  // compare contents instead of sizes and times
   bool dry_run = false;   // change nothing, list what would change
-  // compare times to the nanosecond if both sides can (see compares_exactly)
+  // Compare times to the nanosecond if both sides can (see compares_exactly)
   bool exact = false;
   // Only these paths below `from`, each ended by a zero byte; files that are newer on the host
   // stay. Null: everything.
   std::shared_ptr<const std::string> paths = nullptr;
   bool only_new = false;  // of `paths`, send only those that do not exist there
-  // name of a file in `from`: a host that sees it in `to` shares the folder
+  // Name of a file in `from`: a host that sees it in `to` shares the folder.
   std::string shared_mark = {};
 };
 

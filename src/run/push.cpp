@@ -7,7 +7,7 @@
 namespace muster::run {
 namespace {
 
-// The login shell may be any; the script is for a POSIX one.
+// The login shell may be any shell, but the script is for a POSIX shell.
 std::string in_sh(const std::string& script) {
   return "exec /bin/sh -c " + sys::quote(script);
 }

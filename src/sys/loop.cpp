@@ -246,7 +246,7 @@ struct Watched {
   std::function<void()> call;
 
   static void fire(Handle* handle) {
-    // copied, because the call may destroy this object
+    // copied, because the call may destroy this object.
     const auto call = static_cast<Watched*>(handle->data)->call;
     call();
   }
@@ -327,7 +327,7 @@ UvLoop::~UvLoop() {
     uv_run(loop_.get(), UV_RUN_NOWAIT);
     if (uv_loop_close(loop_.get()) != UV_EBUSY) return;
   }
-  // leaked on purpose: a program that outlives the loop still uses it
+  // Leaked on purpose: a program that outlives the loop still uses it.
   const uv_loop_s* const used = loop_.release();
   (void)used;
 }

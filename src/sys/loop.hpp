@@ -35,7 +35,7 @@ struct Program {
   std::string folder = {};            // working directory; empty: ours
   Input input = Input::kNone;
   std::vector<int> descriptors = {};  // our descriptors that it gets as 3, 4, ...
-  // setsid: a terminal's signals, such as Ctrl-C, do not reach it
+  // setsid: a terminal's signals, such as Ctrl-C, do not reach it.
   bool own_session = false;
   OnOutput on_output = nullptr;
   // Called once, after the program has ended and its outputs are closed. If a descendant keeps them

@@ -14,9 +14,9 @@ struct ProcessStat {
   pid_t parent = 0;
   bool exiting = false;            // it has begun to exit; its descriptors may be closed already
   std::uint64_t major_faults = 0;  // page faults that had to wait for a file or swap
-  // CPU time in user and kernel mode; sysconf(_SC_CLK_TCK) ticks per second
+  // CPU time in user and kernel mode; sysconf(_SC_CLK_TCK) ticks per second.
   std::uint64_t cpu_ticks = 0;
-  // since boot; distinguishes the process from a later one with the same number
+  // Since boot; distinguishes the process from a later one with the same number.
   std::uint64_t start_ticks = 0;
 
   // Whether it has exited, even if its parent has not waited for it yet.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kTextColumn = 28;  // where descriptions begin
-// the longest value word; longer choices are listed in the description
+// The longest value word; longer choices are listed in the description.
 constexpr std::size_t kLongestWord = 20;
 // CLI11's default groups; such options are shown last.
 constexpr const char* kOther = "Options";

@@ -220,14 +220,14 @@ std::vector<std::string> given_words(const CLI::App& command, bool of_trainer) {
     const bool trainers = option->get_group().starts_with(kTrainGroup) || name == kLogits;
     if (trainers != of_trainer) continue;
     if (option->get_items_expected_max() == 0) {
-      // a flag without a value; "false" means that its opposite was given
+      // A flag without a value; "false" means that its opposite was given.
       const bool off = option->results().back() == "false";
       words.push_back(off ? "--no-" + name.substr(2) : name);
       continue;
     }
     for (const std::string& value : option->results()) {
       if (value.starts_with("-") && name.starts_with("--")) {
-        // otherwise it would be taken for a flag
+        // Otherwise it would be taken for a flag.
         words.push_back(name + "=" + value);
       } else {
         words.insert(words.end(), {name, value});

@@ -48,7 +48,7 @@ struct TrainOptions {
   std::string logits;
 };
 
-// prefix of the flags' group names in --help
+// Prefix of the flags' group names in --help.
 inline constexpr const char* kTrainGroup = "Training";
 
 // Adds the model, which is a positional argument, and all flags except --threads, which `muster
