@@ -1,12 +1,12 @@
 # The part of `muster setup` that changes files in ~/.ssh. It runs on each host, and on the launcher
-# for the launcher's own ~/.ssh/config. `sh` reads it from standard input, so that it is always a POSIX
-# shell (dash, busybox, bash) that reads it and no argument list contains it. All work is in functions
-# that the last line calls, so an incomplete script does nothing.
+# for the launcher's own ~/.ssh/config. `sh` reads it from standard input, so that it is always a
+# POSIX shell (dash, busybox, bash) that reads it and no argument list contains it. All work is in
+# functions that the last line calls, so an incomplete script does nothing.
 #
-# The following must be set before it: verb (install, mesh, include, prepare, undo, identity), dry (1:
-# only report), undo (folder for what --undo needs), folder (the folder in ~/.ssh that --undo removes),
-# and what the verb needs. It prints lines "muster changed|failed|address|key ..." and finally "muster
-# end".
+# The following must be set before it: verb (install, mesh, include, prepare, undo, identity), dry
+# (1: only report), undo (folder for what --undo needs), folder (the folder in ~/.ssh that --undo
+# removes), and what the verb needs. It prints lines "muster changed|failed|address|key ..." and
+# finally "muster end".
 
 set -u
 umask 077
@@ -51,7 +51,8 @@ note() {
   "$@" >"$undo/note" && flush "$undo/note" && mv -f "$undo/note" "$undo/$note_name"
 }
 
-# remember_mode PATH NAME: stores the mode, or that the file does not exist, before our first change.
+# remember_mode PATH NAME: stores the mode, or that the file does not exist, before our first
+# change.
 remember_mode() {
   if [ -e "$undo/$2.mode" ] || [ -e "$undo/$2.absent" ]; then return 0; fi
   if [ -e "$1" ]; then note "$2.mode" mode_of "$1"; else : >"$undo/$2.absent"; fi
@@ -123,7 +124,8 @@ owner_may_edit() { case $(mode_of "$1") in *[67]??) return 0 ;; esac; return 1; 
 
 key_is_there() { grep -q "^$key_match" "$keys" 2>/dev/null; }
 
-# own PATH NAME LABEL: fails for a file of another user, which we cannot change and sshd may not read.
+# own PATH NAME LABEL: fails for a file of another user, which we cannot change and sshd may not
+# read.
 own() {
   if [ ! -e "$1" ] || [ "$(stat -L -c %u "$1")" = "$(id -u)" ]; then return 0; fi
   if [ "$(id -u)" != 0 ] && key_is_there; then return 0; fi
@@ -156,7 +158,8 @@ replace() {
   rm -f "$replace_path.muster"
   return "$replace_result"
 }
-# Whether a draft cannot be created here at all. If it could, its failure means that the disk is full.
+# Whether a draft cannot be created here at all. If it could, its failure means that the disk is
+# full.
 draft_must_fail() { [ -e "$replace_path.muster" ] || [ ! -w "${replace_path%/*}" ]; }
 draft() {
   if [ -e "$replace_path" ]; then cp -p "$replace_path" "$replace_path.muster" || return 1; fi
@@ -167,7 +170,8 @@ draft() {
 # leave it empty. An old sync ignores the argument and flushes all files.
 flush() { ! command -v sync >/dev/null 2>&1 || sync "$1" 2>/dev/null; }
 
-# without FLAGS... FILE: prints the lines that grep does not find. Printing no line is not a failure.
+# without FLAGS... FILE: prints the lines that grep does not find. Printing no line is not a
+# failure.
 without() { grep $as_text -v "$@" || [ $? = 1 ]; }
 as_text=
 if echo x | grep -q -a x 2>/dev/null; then as_text=-a; fi # without -a, a NUL byte would hide all lines
@@ -187,8 +191,8 @@ add_line() {
   [ $? = 2 ] && [ "$1" = below ] && append "$2" "$3"
 }
 
-# For a bind mount, a file with chattr +a, or a file in a read-only folder. Changes that other programs
-# make at the same time are not detected.
+# For a bind mount, a file with chattr +a, or a file in a read-only folder. Changes that other
+# programs make at the same time are not detected.
 append() {
   changed_meanwhile=1
   next_line "$1" "$2" >>"$1"
@@ -211,8 +215,8 @@ prepare() {
   mkdir -p "$undo" || fail "could not create $undo"
 }
 
-# With a shared home folder, all hosts of the cluster edit the same files, so only one may do so at a
-# time. Fails if the folder no longer exists: then another host has undone everything.
+# With a shared home folder, all hosts of the cluster edit the same files, so only one may do so at
+# a time. Fails if the folder no longer exists: then another host has undone everything.
 lock() {
   lock_tries=0
   # tries in a row that fail although nobody has the lock
@@ -266,8 +270,8 @@ do_install() {
   fi
 }
 
-# Verb include. Needs include_line. The line must be at the top of the file, because below a Host line
-# it would apply to some hosts only.
+# Verb include. Needs include_line. The line must be at the top of the file, because below a Host
+# line it would apply to some hosts only.
 do_include() {
   tighten "$config" config '~/.ssh/config'
   if [ -e "$config" ] &&
@@ -292,7 +296,8 @@ put() {
 }
 
 # put_named FOLDER TEXT: reads lines "name content" and writes each to the file FOLDER/name.
-# named_count is the number of new files. Starts no process per line, because there may be thousands.
+# named_count is the number of new files. Starts no process per line, because there may be
+# thousands.
 put_named() {
   named_count=0
   while read -r named_name named_line; do
@@ -313,8 +318,8 @@ mesh_config() {
   printf '# Written by `muster setup --host-to-host`; `muster setup --undo` takes it away.\nHost'
   (cd "$mesh/known_hosts.d" 2>/dev/null && for name in *; do printf ' %s' "$name"; done)
   printf '\n%s\n' "$mesh_settings"
-  # ssh before 8.5 does not know this option and would reject the whole file. (IgnoreUnknown here would
-  # override the user's own.)
+  # ssh before 8.5 does not know this option and would reject the whole file. (IgnoreUnknown here
+  # would override the user's own.)
   if ssh -F /dev/null -G -o KnownHostsCommand=none x >/dev/null 2>&1; then echo '  KnownHostsCommand none'; fi
 }
 
@@ -373,8 +378,8 @@ old_content() { as_we_made_it "$1" "$2" && cat "$undo/$2.old"; }
 as_we_made_it() { same "$1" "$undo/$2.new" || same "$1" "$undo/$2.next"; }
 take_out() { replace "$1" without -xF -f "$2" "$1"; }
 
-# mode_before PATH NAME: the mode to restore; nothing if we did not set it or the user has changed it
-# since.
+# mode_before PATH NAME: the mode to restore; nothing if we did not set it or the user has changed
+# it since.
 mode_before() {
   if [ ! -e "$1" ] || [ ! -e "$undo/$2.newmode" ] || [ ! -e "$undo/$2.mode" ]; then return 0; fi
   if grep -qx -- "$(mode_of "$1")" "$undo/$2.newmode"; then cat "$undo/$2.mode"; fi
@@ -397,7 +402,8 @@ discard() {
 }
 clear_discarded() { [ "$dry" = 1 ] || rm -rf "$undo".removed-[0-9]* "$ssh/$folder".removed-[0-9]* 2>/dev/null; }
 
-# Lines that another launcher added. Lines for host-to-host keys belong to no launcher in particular.
+# Lines that another launcher added. Lines for host-to-host keys belong to no launcher in
+# particular.
 others_lines() { grep -vF -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null | grep -v '^from='; }
 
 our_lines() { grep -F -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null; }
@@ -448,8 +454,8 @@ do_prepare() {
   tighten "$config" config '~/.ssh/config'
 }
 
-# Verb identity: creates this host's own key, whose private half stays here, and prints the addresses
-# of interfaces that other hosts can see. (id_ed25519 was a key that all hosts shared.)
+# Verb identity: creates this host's own key, whose private half stays here, and prints the
+# addresses of interfaces that other hosts can see. (id_ed25519 was a key that all hosts shared.)
 do_identity() {
   mesh=$ssh/muster-mesh
   if [ ! -e "$mesh/own_ed25519" ]; then change 'created the key ~/.ssh/muster-mesh/own_ed25519' make_own_key; fi
