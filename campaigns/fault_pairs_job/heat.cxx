@@ -21,7 +21,7 @@ namespace {
 int rank = 0;
 int ranks = 1;
 
-// Key and value per line.
+// Reads one key and value per line.
 std::map<std::string, std::string> read_settings(const std::string& path) {
   std::ifstream file(path);
   if (!file) {

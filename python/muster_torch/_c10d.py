@@ -3,7 +3,6 @@
 PyTorch treats "mpi" unlike every other backend: rank and size come from MPI, and no store is used. From 2.14 on, "mpi" is registered
 like other backends. Before that, a class ProcessGroupMPI makes the groups and register_backend rejects the name, so muster replaces this
 class.
-
 """
 import atexit
 import contextlib
