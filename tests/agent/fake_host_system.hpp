@@ -19,7 +19,7 @@ namespace muster::agent {
 
 class FakeHostSystem : public HostSystem {
  public:
-  static constexpr double kForEver = 3600;  // a wait that is longer than this fails the test
+  static constexpr double kForEver = 3600;  // a wait beyond this time counts as a hang and throws
 
   // Calls `call` this many seconds after the beginning.
   void at(double seconds, std::function<void()> call) { script_.emplace(seconds, std::move(call)); }
@@ -106,7 +106,7 @@ class FakeHostSystem : public HostSystem {
   }
 
  private:
-  // Stops the test if descriptors stay ready and the clock does not advance.
+  // After this many polls in a row that find ready descriptors, the clock advances anyway.
   static constexpr int kTooBusy = 1000;
 
   sys::Fd inspector_writes_;

@@ -166,7 +166,7 @@ def one(host, path, line, *expected, **options):
     return Fault(host, line, list(expected), file=path, **options)
 
 
-NO_BINARY = ["no-such-binary"]  # a pair of a directive and the missing file
+NO_BINARY = ["no-such-binary"]  # `lab break` also needs the file's path, which is added when the fault is made
 LIBSTDCXX = os.path.realpath(subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True).stdout.strip())
 LIBMPI = "/opt/muster-deps/openmpi/lib/libmpi.so.40"
 APPEND = 'printf x >> "$1"'
