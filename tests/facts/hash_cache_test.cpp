@@ -15,7 +15,7 @@ namespace {
 
 constexpr HashBudget kPlenty{.time = std::chrono::hours(1)};
 constexpr HashBudget kNothing{};
-constexpr HashBudget kOnePart{.at_least = 1,  // parts are read whole
+constexpr HashBudget kOnePart{.at_least = 1,  // one part, since a part is read whole
                               .at_least_within = std::chrono::hours(1)};
 
 std::vector<HashedFile> cached(const std::string& path) {
@@ -91,9 +91,9 @@ TEST(HashCache, reads_on_where_an_earlier_check_ran_out_of_time) {
   const std::string whole = HashCache("", kPlenty).hash_of(file);
   HashCache first("", kOnePart);
   EXPECT_EQ(first.hash_of(file), "");
-  const std::string part = HashCache("", kPlenty)
-                               // A file with a single part.
-                               .hash_of(tree.write("first", std::string(kHashedPart, 'x')));
+  const std::string part =
+      HashCache("", kPlenty)
+          .hash_of(tree.write("first", std::string(kHashedPart, 'x')));  // only one part
   EXPECT_NE(part, whole);
   const std::string path = tree.root() + "/cache";
   write_cache(path, {entry_of(file, kOther)});

@@ -13,7 +13,7 @@
 namespace muster::run {
 namespace {
 
-// The lines run in a real shell; a small script stands for the binary.
+// Runs the command lines in a real shell. A small script replaces the binary.
 class PushTest : public sys::FolderTest {
  protected:
   [[nodiscard]] int shell(const std::string& line, const std::string& input = {}) const {
@@ -38,7 +38,8 @@ TEST_F(PushTest, BringsTheBinaryOnceAndThenRunsIt) {
   EXPECT_EQ(status.st_mode & 07777, 0700U);
   ASSERT_EQ(::stat(base_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0700U);
-  EXPECT_EQ(shell(agent_line(base_, binary_)), 42);  // it ran: `agent`, one word
+  // The script ran with the single argument `agent`.
+  EXPECT_EQ(shell(agent_line(base_, binary_)), 42);
 }
 
 TEST_F(PushTest, ATruncatedOrForeignBinaryIsNotKept) {
