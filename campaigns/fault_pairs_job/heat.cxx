@@ -1,4 +1,5 @@
-// Diffuses heat along a ring of ranks, as somebody's MPI program does. Nothing in it knows of muster or of the faults.
+// Diffuses heat along a ring of ranks, like an ordinary MPI program. It does not refer to muster or
+// to the faults.
 #include <mpi.h>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
-"""Trains a small classifier on one CSV shard per rank, as somebody's first training script does. Nothing in it knows of muster or of the faults."""
+"""Trains a small classifier on one CSV shard per rank, like somebody's first training script. It does not refer to muster or to the
+faults."""
 import argparse
 import json
 import logging

@@ -87,9 +87,8 @@ std::size_t most_at_once(const Library& library, std::size_t bytes, std::size_t 
   return std::min(library.most_elements(), piece / element_size);
 }
 
-// Splits `total` units into pieces of at most `most`. `piece(at, count, request)` begins the
-// request for `count` units from unit `at`. Runs at least once, so that empty operations reach MPI
-// too.
+// Calls `piece(at, count, request)` for pieces of at most `most` of `total` units. It runs at least
+// once, so that empty operations reach MPI too.
 template <class Piece>
 int in_pieces(std::size_t total, std::size_t most, Requests& requests, const Piece& piece) {
   int error = 0;
@@ -98,8 +97,8 @@ int in_pieces(std::size_t total, std::size_t most, Requests& requests, const Pie
   return error;
 }
 
-// Does the same for the elements of `memory`, which is part of a reduction of `bytes` bytes in all.
-// `piece` gets the offset in bytes and the number of elements.
+// Does the same for the elements of `memory`, part of a reduction of `bytes` bytes in all. `piece`
+// gets the offset in bytes and the number of elements.
 template <class Piece>
 int in_pieces(const Library& library, const at::Tensor& memory, std::size_t bytes,
               Requests& requests, const Piece& piece) {

@@ -150,8 +150,8 @@ void Attempts::announce(const Look& look) {
 
 Patience Attempts::patience() const {
   Patience patience = rules_.patience;
-  // A host that we give up on stops at the same moment, so that no old rank writes beside a new
-  // one.
+  // A lost host must end its old ranks no later than muster gives the host up; otherwise an old
+  // rank could write to the same files as its successor.
   if (turn_.most > 0) {
     patience.orphan_after_s = std::min(patience.orphan_after_s, patience.lost_after_s);
   }

@@ -15,7 +15,7 @@ struct Ending {
   int rank = -1;                  // the rank whose exit code it is; -1: the code is muster's own
   std::string host = {};          // of that rank
   std::string text = {};          // what happened, for people; may be empty
-  bool told = false;              // another muster process tells the user
+  bool told = false;              // another muster process reports it to the user
   bool stopped = false;           // by a signal to muster
   double ended_s = 0;             // Unix time; 0: the last attempt's end
   bool whose_is_unknown = false;  // recorded by an older muster

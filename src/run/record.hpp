@@ -59,7 +59,7 @@ struct Record {
   double timeout_s = 0;      // the --timeout that passed
   double stalled_s = 0;      // how long no rank printed anything
   std::string stalled = {};  // what the ranks were doing then, in words
-  // What the ranks did while one of them timed out is known.
+  // Whether muster saw what the ranks did while one of them timed out.
   bool time_out_was_seen = false;
   int engine_code = 0;
   int engine_signal = 0;

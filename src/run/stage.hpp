@@ -35,7 +35,7 @@ struct Look {
   std::string first_error = {};     // where errors are present, the first one
   std::string findings = {};        // all findings, for people
   int refusal_code = kExitRefused;  // the exit code if errors prevent the start
-  std::string understood = {};      // what will be started, for people
+  std::string understood = {};      // description of the job to be started, for people
   // The hosts that ranks are placed on, with as many slots as ranks.
   std::vector<hosts::Host> members = {};
   bool ours_to_restart = true;  // otherwise the engine or the platform restarts the run

@@ -81,7 +81,7 @@ class Watch {
   virtual ~Watch() = default;
 };
 
-// Tests replace it by one that starts no processes and whose clock does not wait.
+// An interface, because tests use a loop that starts no processes and whose clock does not wait.
 class Loop {
  public:
   Loop() = default;

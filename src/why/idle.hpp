@@ -1,4 +1,4 @@
-// Whether a job stands still, according to a quick look at its processes. Pure.
+// Whether a job makes no progress, according to a quick look at its processes. Pure.
 #pragma once
 
 #include "why/verdict.hpp"

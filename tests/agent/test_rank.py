@@ -216,7 +216,7 @@ def test_a_warden_that_does_not_read_holds_the_program_up_and_loses_nothing(plac
 
 
 def test_a_rank_without_a_warden_ends_after_a_while(place, tmp_path):
-    """Nobody else would end the program. For example, Slurm may forget tasks of a step that it ends while they start."""
+    """Without this, nobody would end the program. For example, Slurm may forget tasks of a step that it ends while they start."""
     (place.folder / "orphan_after_s").write_text("3\n")
     shim = place.start(["sh", "-c", f"trap 'echo told > {tmp_path}/mark' TERM; setsid sleep 1000 & echo up; while :; do sleep 0.1; done"])
     place.lines(1)

@@ -1,4 +1,4 @@
-"""Hosts to measure on, with muster-bench beside muster."""
+"""Hosts to measure on, and muster with muster-bench next to it."""
 import json
 
 import pytest

