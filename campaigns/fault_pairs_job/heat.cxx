@@ -1,5 +1,4 @@
-// Diffuses heat along a ring of ranks, like an ordinary MPI program. It does not refer to muster or
-// to the faults.
+// Diffuses heat along a ring of ranks, like an ordinary MPI program. It does not use muster.
 #include <mpi.h>
 
 #include <cerrno>

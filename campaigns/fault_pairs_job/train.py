@@ -1,5 +1,4 @@
-"""Trains a small classifier on one CSV shard per rank, like somebody's first training script. It does not refer to muster or to the
-faults."""
+"""Trains a classifier on one CSV shard per rank, like a user's first script. It does not use muster."""
 import argparse
 import json
 import logging

@@ -34,7 +34,7 @@ class Roster {
  private:
   // State while bad hosts are being replaced.
   struct Exchange {
-    std::size_t members;         // members that are left
+    std::size_t members;         // number of members that are left
     std::size_t next_spare = 0;  // all earlier spares are taken or bad
   };
   bool replace_one(hosts::Host& member, const BadHost& bad, Exchange& exchange);

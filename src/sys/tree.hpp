@@ -1,4 +1,4 @@
-// Walks folders with everything below them.
+// Functions on a folder with everything below it.
 #pragma once
 
 #include <string>

@@ -34,7 +34,8 @@ class GlooLinks : public Links {
   int rank_;
   std::set<Connection> earlier_;
   std::set<Connection> connections_;
-  std::map<SocketEnd, std::vector<SocketEnd>> to_;  // our ends, by the opposite end
+  // The peer's end of each connection, and our own ends.
+  std::map<SocketEnd, std::vector<SocketEnd>> to_;
 };
 
 }  // namespace muster

@@ -151,7 +151,7 @@ FLOODS = {
     "declared": [printed(1, "x", size=10**18), 1],
     "declared and sent": [printed(1, "x", size=1 << 32) + "x" * 1000, ENDLESS],
 }
-IN_CI = ("nested",)  # the others make muster wait for the end of the run on that host
+IN_CI = ("nested",)  # the other floods make muster wait until the run ends on the hostile host
 
 
 @pytest.mark.parametrize("flood", [pytest.param(flood, id=name, marks=[] if name in IN_CI else pytest.mark.campaign) for name, flood in FLOODS.items()])

@@ -38,7 +38,7 @@ def start_sshd(lab, host):
 
 
 def stop_sshd(lab, host):
-    """Ends sshd and waits for its end: the last thing that it does is to remove that file."""
+    """Ends sshd and waits for its end: the last thing that sshd does is to remove its pid file."""
     sh(lab, host, "kill $(cat ~/.ssh/sshd.pid)")
     until("sshd has ended", lambda: lab.exec(host, "sh", "-c", "test ! -e ~/.ssh/sshd.pid").returncode == 0, 20)
 
