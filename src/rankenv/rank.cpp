@@ -185,8 +185,8 @@ Result<std::optional<Claim>> claim_by(const engines::RankVariables& variables,
   return std::optional<Claim>(claim);
 }
 
-// True if torchrun's variables are complete. They may instead be left over from a rank shim whose
-// program now starts another job; such a run id does not count.
+// Whether torchrun's variables are complete. A run id that a rank shim set does not count, because
+// the program may now start another job, which inherits the variables.
 bool is_torchrun(const Environment& environment) {
   for (const char* name : {"TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "LOCAL_RANK",
                            "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK"}) {

@@ -18,7 +18,7 @@ struct Ending {
   bool told = false;              // another muster process reports it to the user
   bool stopped = false;           // by a signal to muster
   double ended_s = 0;             // Unix time; 0: the last attempt's end
-  bool whose_is_unknown = false;  // recorded by an older muster
+  bool whose_is_unknown = false;  // an older muster recorded the code, but not whose it is
 };
 
 // The ending of a run whose last attempt has this verdict.

@@ -32,7 +32,7 @@ struct Turn {
 struct Look {
   std::vector<BadHost> bad = {};    // they do not answer, or have errors of their own
   bool has_errors = false;          // some error remains that --force does not ignore
-  std::string first_error = {};     // where errors are present, the first one
+  std::string first_error = {};     // a summary of the first error, if there is one
   std::string findings = {};        // all findings, for people
   int refusal_code = kExitRefused;  // the exit code if errors prevent the start
   std::string understood = {};      // description of the job to be started, for people

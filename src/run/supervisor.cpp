@@ -125,7 +125,7 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
 // connection is renewed.
 void Supervisor::hold_connections() {
   auto keeper = std::make_unique<Keeper>();
-  // If the keeper cannot start, the run is unprotected only if muster gets SIGKILL.
+  // Continue without a keeper: it is only needed if muster gets SIGKILL.
   (void)keeper->start(loop_, record_.id, crew_.descriptors());
   for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].session = crew_.session_number(i);
   for (const auto& [host, process] : engines_) keeper->tell_engine(process->pid());

@@ -13,7 +13,7 @@
 namespace muster::why {
 
 struct Mismatch {
-  bool names = false;       // the names differ; false: sizes or types
+  bool names = false;       // names differ; false: sizes or types differ
   std::string group = {};   // empty: the default group
   std::int64_t number = 0;  // the first number where they differ
   // The operation whose sizes differ; otherwise that of one of the ranks.

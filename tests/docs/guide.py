@@ -27,7 +27,7 @@ def pattern(line):
     number of decimals; run ids, processes, rates and times may differ."""
     text, at = "", 0
     for match in re.finditer("|".join(f"({one})" for one in VARYING), line):
-        decimals = re.fullmatch(r"\d+\.(\d+)", match[0])  # not parts of an address or a version
+        decimals = re.fullmatch(r"\d+\.(\d+)", match[0])  # a plain decimal number, not an address or a version
         text += re.escape(line[at:match.start()]) + (rf"\d+\.\d{{{len(decimals[1])}}}" if decimals else VARYING[match.lastindex - 1])
         at = match.end()
     return text + re.escape(line[at:])

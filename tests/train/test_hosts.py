@@ -114,7 +114,7 @@ def test_results_stay_where_folders_are_not_shared(hosts, programs, digits):
 
 
 def test_checkpoints_of_other_hosts_are_named(hosts, programs, digits):
-    """n1 has lost its directory. muster counts and names what n2 and n3 kept, and can move it out of the way."""
+    """n1 has lost its directory. What n2 and n3 kept is still valid: the trainer names it and can move it out of the way."""
     folder = "/tmp/left-behind"
     flags = ["--dataset-dir", digits / "mnist", "--output-dir", folder, "--epochs", "1"]
     assert train(hosts, programs, USED[0], *flags, "--batch-size", "60", "--max-steps", "2").end(120) == 0
