@@ -92,7 +92,7 @@ void Screen::keep_in_memory(sys::Stream stream, std::string_view lines) {
 
 // When the queue is very long, the last two parts are tried, which may change the order between
 // stdout and stderr but keeps memory bounded. Lines for which the disk has no room are not shown;
-// the run's output is stored separately.
+// the ranks' output is also stored separately.
 void Screen::keep_in_file(sys::Stream stream, std::string_view lines) {
   Stored& to = stored(stream);
   if (!to.file.valid()) to.file = open_nameless(folder_);

@@ -1,5 +1,5 @@
 // Reads files with a size limit, and writes them so that a reader sees either the old or the new
-// content, never a mix.
+// content, never an incomplete file.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ struct Program {
   bool own_session = false;
   OnOutput on_output = nullptr;
   // Called once, after the program has ended and its outputs are closed. If a descendant keeps them
-  // open, called one second after the program's end.
+  // open, it is called one second after the program's end at the latest.
   std::function<void(int code, int signal)> on_end = nullptr;
   std::function<void()> on_exit = nullptr;  // called as soon as the program itself has ended
 };

@@ -46,7 +46,8 @@ def test_without_hosts_ranks_meet_here(cluster, engine):
 
 
 def test_values_stand_in_no_command_line(cluster, every_engine):
-    """In whatever form they are given: after another short flag, or as srun users write it."""
+    """Values of variables are kept off command lines, in whatever form they are given: after another
+    short flag, or as srun users write it."""
     program = "echo $A $B; grep -lsa hus[h]-hush /proc/[0-9]*/cmdline; true"
     run = run_here(cluster, every_engine["mpich"], "-n", "1", "-qx", "A=hush-hush", "--export=B=hush-hush", "--", "sh", "-c", program)
     assert run.code == 0 and run.out == ["[localhost:0] hush-hush hush-hush"], run.said()
