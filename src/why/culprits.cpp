@@ -307,7 +307,8 @@ std::optional<Verdict> judge_ended(const Case& the, const Ranks& suspects) {
   return accuse(the, Activity::kEnded, ranks, gathering);
 }
 
-// One that leaves will not enter a collective any more that a recorder says it is missing in.
+// If a recorder shows that a rank is missing in a collective, and the rank is leaving its program,
+// it will never enter that collective.
 std::optional<Verdict> judge_leaving(const Case& the, const Ranks& suspects) {
   const Ranks leaving = with(suspects, Activity::kLeaving);
   const Gathering* gathering = leaving.empty() ? nullptr : gathering_of(the, leaving);

@@ -86,8 +86,8 @@ std::set<int> members_of(const Gathering& gathering) {
   return members;
 }
 
-// Of two groups of the same ranks, most ranks wait in one and few in the other: the few have left
-// the path of the others.
+// For two groups with the same ranks: if most ranks wait in one and a few in the other, the few
+// have diverged from the others.
 bool few_have_left(const std::vector<const Gathering*>& gatherings) {
   if (gatherings.size() != 2) return false;
   const Gathering& most = *gatherings.front();
@@ -105,8 +105,8 @@ bool are_different_operations(const std::vector<const Gathering*>& gatherings) {
   });
 }
 
-// A rank may leave these before the others have entered them, or even although the others use
-// another root: whoever went on need not be wrong.
+// A rank may leave these collectives before the others have entered them, or even if the others use
+// a different root. So a rank that has continued need not be wrong.
 bool may_be_left_early(const Gathering& gathering) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"broadcast", "reduce", "gather", "scatter", "broadcast_object_list", "gather_object",
@@ -115,14 +115,14 @@ bool may_be_left_early(const Gathering& gathering) {
   return std::find(kNames.begin(), kNames.end(), gathering.operation) != kNames.end();
 }
 
-// Ranks that have come equally far, and what they wait in.
+// Ranks that have made equal progress, and the gatherings in which they wait.
 struct Side {
   const Gathering* gathering = nullptr;
   Ranks ranks = {};
   std::string name = {};
 };
 
-// Groups that do the same side by side, such as the columns of a grid, are on one side.
+// Groups that do the same in parallel, such as the columns of a grid, count as one side.
 Side side_of(const Case& the, const Gathering& as) {
   Side side{.gathering = &as, .name = name_of(as)};
   std::size_t groups = 0;

@@ -19,9 +19,9 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr double kWorkingCpu = 0.5;   // share of a CPU: more than polling with pauses needs
 constexpr double kLoopingCpu = 0.6;   // share of a CPU, for one thread
 constexpr double kChangingCpu = 0.1;  // enough if the place in the program changes too
-constexpr double kScarceCpu = 0.02;   // of one that wants to run
-constexpr double kStillCpu = 0.1;     // at most
-constexpr double kPollingCpu = 0.3;   // at most, of polling with pauses in a call that Python names
+constexpr double kScarceCpu = 0.02;   // share of a CPU, for a rank that is ready to run
+constexpr double kStillCpu = 0.1;     // a rank that uses less counts as still
+constexpr double kPollingCpu = 0.3;  // at most, for polling with pauses in a call that Python names
 constexpr std::int64_t kWorkingIo = 1'000'000;  // bytes during the inspection
 constexpr std::size_t kFewestPlaces = 3;        // samples needed to show a loop
 constexpr std::size_t kMostLoopLines = 3;
@@ -100,7 +100,7 @@ double working_cpu(const HostView* host) {
   return std::max(kWorkingCpu * host->processors / host->load, kChangingCpu);
 }
 
-// It wants to run, and others take nearly all of the processors.
+// The rank is ready to run, but other processes use nearly all of the CPUs.
 bool waits_for_processor(const RankReading& reading) {
   return is_crowded(reading.host_view) && reading.main->state == "R" && reading.cpu >= kScarceCpu;
 }
@@ -229,7 +229,7 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
     const bool sampled = reading.stack.told_by_python && view->places.size() >= kFewestPlaces;
     reading.still = view->watched && reading.cpu < (sampled ? kPollingCpu : kStillCpu) &&
                     !places_differ(*view) && !reading.advanced;
-    // Python shows that the rank stays in the call, whatever function its polling was seen in.
+    // Python shows that the rank stays in the call, in whatever function its polling was seen.
     if (sampled && reading.still) reading.stack.spins = false;
     reading.stays = reading.stack.spins && stays_in_call(reading);
     reading.elsewhere = is_elsewhere(reading);

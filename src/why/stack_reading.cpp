@@ -119,7 +119,7 @@ void read_python_frame(const Frame& frame, StackReading& reading) {
   const std::string_view name = base_name(file);
   if (has(file, "torch/autograd/") && function == "_engine_run_backward") reading.backward = true;
   if (has(file, "torch/utils/data/")) reading.data_workers = true;
-  // What the interpreter runs after the program.
+  // Functions that the interpreter runs after the program has ended.
   if ((name == "threading.py" && function == "_shutdown") || function == "_exit_function" ||
       function == "_python_exit") {
     reading.leaves = true;
@@ -408,7 +408,8 @@ StackReading read_native(const Stack& stack) {
     }
     // Look only at frames that the program called, not at those that called the program.
     read_native_frame(function, reading);
-    // What MPI or NCCL calls is no place in the user's program, whatever library it belongs to.
+    // A function that MPI or NCCL calls is not a place in the user's program, whatever library it
+    // belongs to.
     if (!operation_of_call(function).empty()) own.clear();
     const bool library = is_native_library(function);
     if (own.empty() && !library && &frame == stack.frames.data()) reading.own_code_innermost = true;

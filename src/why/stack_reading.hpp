@@ -21,11 +21,11 @@ struct StackReading {
   In in = In::kUnknown;
   // "all_reduce"; kUnnamedOperation if the stack does not show its name.
   std::string operation = {};
-  bool told_by_python = false;  // PyTorch's function in the Python stack told it
+  bool told_by_python = false;  // known from PyTorch's function in the Python stack
   std::string place = {};       // "train.py:57 load_shard() <- train.py:90 main()"; empty: unknown
   bool lock = false;            // waits for a lock or for another thread's message
   bool input = false;           // reads a person's input
-  bool leaves = false;          // its program has ended, and code that runs at the exit keeps it
+  bool leaves = false;          // its program has ended, but code that runs at exit has not
   bool child = false;           // waits for a child process
   bool data_workers = false;    // waits for the worker processes of a data loader
   bool backward = false;        // computes gradients, in which DDP may wait for the others

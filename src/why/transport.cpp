@@ -42,8 +42,8 @@ bool is_bad(const Connection& c) {
   return c.since_ack_s > kSilentAck || (c.since_ack_s <= 0 && c.retransmits >= kManyRetransmits);
 }
 
-// A host that does not answer has told no addresses. If it is the only one, the only address that
-// nobody told is its own.
+// The addresses of a host that does not answer are unknown. If there is only one such host, the
+// only unknown address must be its own.
 void name_silent_host(const Scene& scene, std::vector<BadConnection>& connections) {
   if (scene.silent_hosts.size() != 1) return;
   std::set<std::string> unknown;
