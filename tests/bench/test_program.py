@@ -96,7 +96,7 @@ def test_every_operation_with_every_backend(program, mpi, ranks):
 
 
 def test_gloo_without_mpi(program):
-    """Ranks without an MPI launcher. The number of iterations follows from the time."""
+    """Ranks without an MPI launcher. The program chooses the number of iterations to fill --seconds."""
     out = Ranks([program, "collectives", "--operations", "all-reduce,barrier", "--backends", "gloo", "--min", 1024, "--max", 4096, "--factor", 4,
                  "--seconds", 0.05], 2).good()
     assert out[1] == ""

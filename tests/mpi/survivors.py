@@ -5,8 +5,8 @@ from tests.mpi.mpis import Watched
 from tests.waiting import patient, until
 
 TIMEOUT_S = 12  # time-out of operations in the fault programs
-# With MPICH's clean-up off, SIGUSR1 tells processes about deaths. The shell must survive it without blocking it for the
-# program.
+# With MPICH's clean-up off, SIGUSR1 tells processes about deaths. `trap :` keeps the shell alive without making the program
+# ignore the signal.
 SAYS_WHEN_LEFT = ["sh", "-c", 'trap : USR1; "$@"; echo "left with $?"', "sh"]
 # How rank 1 of three fails, and what the two others must say about it.
 FAULTS = {"stopped": "rank 1 on n1 does not answer", "killed": "rank 1 on n1 does not answer", "late": "rank 1 on n1 has not called this operation"}
