@@ -1,12 +1,12 @@
 # Debian's packages; docs/dependencies.md says what each is for.
-find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)  # its code: src/base/fmt.cpp
+find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)  # header-only use; src/base/fmt.cpp compiles the code
 find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(Threads REQUIRED)
 
-# libuv's CMake package names only the shared library.
+# libuv's CMake package only provides the shared library.
 find_path(UV_INCLUDE_DIR uv.h REQUIRED)
 find_library(UV_STATIC_LIBRARY libuv_a.a REQUIRED)
 add_library(muster_uv INTERFACE)

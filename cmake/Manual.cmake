@@ -1,4 +1,5 @@
-# At installation: man pages and shell completion, printed by the binary `muster`. CMAKE_INSTALL_PREFIX may be relative to DESTDIR.
+# Runs at installation: writes man pages and shell completions, which the binary `muster` prints. CMAKE_INSTALL_PREFIX is below
+# DESTDIR, if that is set.
 set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
 function(muster_print shell file)
   get_filename_component(folder "${file}" DIRECTORY)

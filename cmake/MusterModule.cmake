@@ -1,15 +1,15 @@
-# One word, five places: the folder src/NAME, the namespace muster::NAME, the target muster::NAME,
-# the test folder tests/NAME and the CTest label NAME.
+# A module's name NAME occurs in five places: the folder src/NAME, the namespace muster::NAME, the target muster::NAME, the test folder
+# tests/NAME and the CTest label NAME.
 
 add_library(muster_flags INTERFACE)
 target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-  -Wno-missing-field-initializers)  # designated initialisers name what matters
-# GCC 12 takes the members that a designated initialiser leaves out for uninitialised, and a string
-# added to a literal for an overlap; neither is.
+  -Wno-missing-field-initializers)  # designated initialisers may name only some members
+# GCC 12 wrongly reports members that a designated initialiser leaves out as uninitialised, and a string added to a literal as an
+# overlap.
 target_compile_options(muster_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
-# libstdc++ 12's stable_sort uses what C++17 deprecates, and Clang says so.
+# libstdc++ 12's stable_sort uses functions that C++17 deprecates, and Clang warns about that.
 target_compile_options(muster_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
-# Some compilers define _FORTIFY_SOURCE themselves. It needs optimisation.
+# Some compilers define _FORTIFY_SOURCE themselves, so it is undefined first. It needs optimisation.
 target_compile_options(muster_flags INTERFACE $<$<CONFIG:Release>:-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>)
 if(MUSTER_SANITIZE)
   set(MUSTER_STATIC OFF)
@@ -20,8 +20,8 @@ if(MUSTER_FUZZ)
   target_compile_options(muster_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# muster_precompile(TARGET KIND): TARGET reads its headers from the precompiled ones of KIND, module or test.
-# One set a kind is made and shared; tools/tidy compiles without them, so that a missing include shows.
+# muster_precompile(TARGET KIND): makes TARGET use the precompiled headers of KIND, which is module or test. Each kind has one shared
+# set. tools/tidy compiles without precompiled headers, so that missing includes show.
 function(muster_precompile target kind)
   if(NOT MUSTER_PRECOMPILE)
     return()
@@ -43,7 +43,7 @@ function(muster_precompile target kind)
   target_precompile_headers(${target} REUSE_FROM muster_precompiled_${kind})
 endfunction()
 
-# A pattern such as *.cpp stands for the files of the folder that match it. For a new file, configure again.
+# Replaces patterns such as *.cpp by the matching files of the folder. CMake must be run again when a file is added.
 function(muster_expand words)
   set(expanded "")
   foreach(word IN LISTS ARGN)
@@ -56,7 +56,8 @@ function(muster_expand words)
 endfunction()
 
 # muster_module(NAME [FAST] SOURCES a.cpp ... DEPENDS base ... LINK external ...)
-# FAST: it handles messages, frames or long lists. The others decide once a run, and compile in two thirds of the time with -O1.
+# FAST: for modules that handle messages, frames or long lists. The others run once per job. They are built with -O1, which compiles in
+# two thirds of the time.
 function(muster_module name)
   cmake_parse_arguments(arg "FAST" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   muster_expand(sources ${arg_SOURCES})
@@ -69,22 +70,23 @@ function(muster_module name)
     target_compile_options(muster_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   muster_precompile(muster_${name} module)
-  # Files of a module in one compiler run share their headers: a whole build takes half the time.
-  # So a name in an unnamed namespace is used once in a module.
+  # The files of a module are compiled together and share their headers, which halves the time of a whole build. So a name in an
+  # unnamed namespace must be unique within a module.
   set_target_properties(muster_${name} PROPERTIES UNITY_BUILD ${MUSTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
-# muster_test(NAME a_test.cpp ...): one binary a module, every case known to CTest under the label NAME. With the sanitisers, whose
-# processes take long to begin, a binary is one test.
+# muster_test(NAME a_test.cpp ...): builds one binary per module, and registers every test case in CTest under the label NAME. With
+# sanitisers, whose processes start slowly, the binary is registered as a single test.
 include(GoogleTest)
 function(muster_test name)
   muster_expand(sources ${ARGN})
   add_executable(${name}_test ${sources})
   target_link_libraries(${name}_test PRIVATE muster::${name} GTest::gtest GTest::gtest_main)
   muster_precompile(${name}_test test)
-  # As the files of a module, and more of them: what tests share, templates of the standard library and of GoogleTest, is most of them.
+  # Compiled together like the files of a module, but more at a time, because most of the work is in shared headers of the tests, the
+  # standard library and GoogleTest.
   set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${MUSTER_UNITY} UNITY_BUILD_BATCH_SIZE 16)
-  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)  # for headers that tests share
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)  # for headers shared between tests
   if(MUSTER_SANITIZE)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES LABELS ${name} TIMEOUT 600)

@@ -1,9 +1,9 @@
-# How programs find the installed libmuster: find_package(Muster COMPONENTS torch mpi), or pkg-config's muster. Both work
-# from wherever the folder was moved to. `cmake --install BUILD --component libmuster` leaves the command out.
+# Lets programs find the installed libmuster, with find_package(Muster COMPONENTS torch mpi) or pkg-config's muster. Both
+# still work after the folder was moved. `cmake --install BUILD --component libmuster` installs without the command.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# An MPI's ABI is a plugin, which libmuster loads.
+# Each MPI ABI has a plugin, which libmuster loads.
 set(muster_mpi_plugins "")
 foreach(plugin muster_mpi_openmpi muster_mpi_mpich)
   if(TARGET ${plugin})

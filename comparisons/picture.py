@@ -1,4 +1,4 @@
-"""Curves over sizes as an SVG: times by powers of ten, sizes one beside the other, one panel a title."""
+"""Plots curves over sizes as SVG: logarithmic times, equally spaced sizes, and one panel per title."""
 import math
 from html import escape
 

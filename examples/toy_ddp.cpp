@@ -23,7 +23,7 @@ struct Data {
   torch::Tensor y;
 };
 
-// Every rank makes the same data; the sampler gives each its own part.
+// Every rank makes the same data, and the sampler gives each rank its own part.
 Data make_data() {
   torch::manual_seed(0);
   const auto x = torch::rand({kSamples, kFeatures});
@@ -36,11 +36,12 @@ void save(const torch::nn::Linear& model, int64_t epochs_done) {
   archive.write("epochs_done", torch::tensor(epochs_done));
   const std::string unfinished = std::string(kSnapshot) + ".new";
   archive.save_to(unfinished);
-  std::filesystem::rename(unfinished, kSnapshot);  // a crash at any moment leaves a whole one
+  // A crash at any moment leaves a complete snapshot.
+  std::filesystem::rename(unfinished, kSnapshot);
 }
 
-// Returns how many epochs are done. Rank 0 reads, and DistributedDataParallel sends its model to
-// the other ranks.
+// Returns the number of completed epochs. Rank 0 reads the snapshot, and DistributedDataParallel
+// sends its model to the other ranks.
 int64_t load(torch::nn::Linear& model, const muster::Job& job, c10d::ProcessGroup& group) {
   std::vector<torch::Tensor> done = {torch::zeros({1}, torch::kLong)};
   if (job.rank == 0 && std::filesystem::exists(kSnapshot)) {

@@ -1,5 +1,5 @@
-// Environments, entries "NAME=value" ended by NUL: who a rank is, which pod this is, which hosts
-// Slurm gave.
+// Environments, as entries "NAME=value" ended by NUL: parsed for the rank, the pod and Slurm's
+// hosts.
 #include <climits>
 #include <string>
 

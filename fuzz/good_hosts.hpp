@@ -1,4 +1,4 @@
-// What must hold for lists of hosts, whatever the input.
+// Conditions that lists of hosts must meet, whatever the input.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace muster::fuzz {
 
-// Hosts a run may make: enough to reach every branch, few enough to stay fast.
+// Limit for the hosts of one input: enough to reach every branch, few enough to stay fast.
 constexpr std::size_t kLimit = 256;
 
-// A refusal says what is wrong and where, in printable text whatever the input.
+// An error must say what is wrong and where, in printable text, whatever the input.
 inline void require_good_error(const Error& error) {
   require(error.code == ErrorCode::kUsage, "a refusal is the user's to mend");
   require(!error.what.empty() && !error.where.file.empty(), "a refusal says what and where");

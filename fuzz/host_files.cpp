@@ -1,4 +1,4 @@
-// What the files and programs of a host tell the agent there.
+// The files and program outputs that the agent reads on a host.
 #include <array>
 #include <cstring>
 #include <string>

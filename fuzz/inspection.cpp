@@ -1,4 +1,4 @@
-// What a rank's process, its recorder, the tools that look into it and the kernel tell of it.
+// What a rank's process, its recorder, stack tools and the kernel report about it.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -16,7 +16,7 @@
 namespace muster::fuzz {
 namespace {
 
-constexpr std::size_t kLongestShown = 1600;  // four bytes for each of 400
+constexpr std::size_t kLongestShown = 1600;  // four bytes for each of 400 characters
 
 void require_sound_group(const inspect::Group& group) {
   require(!group.name.empty(), "a group has a name");

@@ -1,4 +1,4 @@
-// A log of any launcher, in pieces, as `muster explain` reads it.
+// A log of any launcher, read piece by piece, as `muster explain` does.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// What a host sends to the launcher and a rank to the warden of its host, in pieces, and what the
-// launcher makes of a rank's output.
+// Messages from a host to the launcher and from a rank to its host's warden, in pieces, and the
+// launcher's handling of a rank's output.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -54,7 +54,7 @@ class Receiver {
 
   void finish() {
     output_->finish();
-    // Each stream may end with a newline that nobody wrote.
+    // Output may add a newline at the end of each stream.
     require(shown_ >= expected_ && shown_ <= expected_ + 2 * kRanks, "shown once");
     for (int rank = 0; rank < kRanks; ++rank) {
       for (const std::string& line : output_->last_errors(rank, 5)) {

@@ -1,4 +1,4 @@
-// A folder for parsers that read files; it goes when the process exits.
+// A temporary folder for parsers that read files. It is removed when the process exits.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ class OwnFolder {
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  // Returns its path.
+  // Writes a file and returns its path.
   std::string write(const std::string& name, std::string_view content) const {
     std::string file = path_ + "/" + name;
     std::ofstream stream(file, std::ios::binary | std::ios::trunc);

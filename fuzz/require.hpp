@@ -1,4 +1,4 @@
-// What must hold whatever the input; a breach ends the process, which libFuzzer reports.
+// Conditions that must hold for every input. A violation ends the process, which libFuzzer reports.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline void require(bool holds, const char* what) {
   return true;
 }
 
-// The same with several lines.
+// The same for a text with several lines.
 inline void require_printable(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -38,10 +38,10 @@ inline void require_printable(std::string_view text) {
   }
 }
 
-// One of several parsers, with what must hold for it.
+// Runs one of several parsers and checks its result.
 using Check = void (*)(std::string_view text);
 
-// The first byte of the input chooses the parser: 'a' the first, 'b' the second.
+// The first byte of the input selects the parser: 'a' the first, 'b' the second.
 inline int run_chosen(std::span<const Check> checks, const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::size_t choice = static_cast<std::uint8_t>(data[0] - 'a') % checks.size();

@@ -1,4 +1,4 @@
-// The input up to the first '|' names the hosts, the rest those to include and exclude.
+// The input up to the first '|' lists the hosts; the rest lists those to include and exclude.
 #include "hosts/selection.hpp"
 
 #include <cstdint>
@@ -13,7 +13,7 @@ bool names(const std::vector<hosts::Host>& list, const std::string& name) {
                      [&](const hosts::Host& host) { return host.name == name; });
 }
 
-// Some thousands of comparisons a run are enough.
+// Limits the number of comparisons per input to some thousands.
 constexpr std::size_t kFew = 64;
 
 void check(std::string_view text) {

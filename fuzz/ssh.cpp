@@ -1,4 +1,5 @@
-// What ssh, sshd, ssh-keygen and muster's script on a host print, and the files of `muster setup`.
+// The output of ssh, sshd, ssh-keygen and muster's script on a host, and the files of `muster
+// setup`.
 #include <array>
 #include <string>
 

@@ -1,4 +1,4 @@
-// What programs print, on its way to the user's terminal.
+// Program output that will be shown on the user's terminal.
 #include <string>
 
 #include "base/output_line.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kEsc = '\x1b';
 
-// The length of a control sequence that may stand at the start of `text`: colours, erase, move.
+// The length of an allowed control sequence at the start of `text`: colours, erase, move.
 std::size_t allowed_control(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;:", 2);
@@ -19,7 +19,7 @@ std::size_t allowed_control(std::string_view text) {
   return std::string_view("mKABCDG").find(text[end]) == std::string_view::npos ? 0 : end + 1;
 }
 
-// Nothing but text, line ends and such sequences.
+// Requires that the text contains only text, line ends and allowed sequences.
 void require_harmless(std::string_view shown) {
   while (!shown.empty()) {
     const std::size_t plain = shown.find_first_of("\t\r\n\b\x1b");
@@ -32,7 +32,7 @@ void require_harmless(std::string_view shown) {
   }
 }
 
-// A rank's line stays on its line, and a bar in its width.
+// A rank's line must stay on its line, and a bar within its width.
 void check_line(std::string_view line) {
   const std::string shown = run::in_its_line(last_drawn(line));
   require_harmless(shown);

@@ -1,5 +1,5 @@
-// Files of trainings: checkpoints, safetensors, data sets. Whatever they hold, reading them throws
-// a std::runtime_error or gives what was written.
+// Files of a training: checkpoints, safetensors, data sets. Whatever they contain, reading them
+// must throw std::runtime_error or return what was written.
 #include <array>
 #include <stdexcept>
 #include <string>
@@ -21,7 +21,7 @@
 namespace muster::fuzz {
 namespace {
 
-// Any other exception ends the process.
+// Catches the expected exception type only; any other ends the process.
 template <class Read>
 void allow_refusal(Read read) {
   try {
@@ -31,7 +31,7 @@ void allow_refusal(Read read) {
   }
 }
 
-// A checksum holds only in files that muster wrote, so the text is given its own.
+// Gives the text a valid checksum, because without one the parser would reject it early.
 std::string sealed(std::string_view text) {
   auto value = parse_json(text).value_or(nlohmann::json());
   if (!value.is_object()) return std::string(text);
@@ -101,7 +101,7 @@ void require_good_images(const programs::ImageSet& set) {
   for (const uint8_t label : set.labels) require(label < 10, "only known classes");
 }
 
-// Parts of the input become the files; the last is checksums.json.
+// Writes parts of the input to the files; the last file is checksums.json.
 template <std::size_t N>
 void write_files(const OwnFolder& folder, std::string_view text,
                  const std::array<const char*, N>& names) {
@@ -127,7 +127,7 @@ void check_mnist(std::string_view text) {
   std::filesystem::remove(folder.path() + "/checksums.json");
 }
 
-// One batch is the input; the others are good.
+// One batch is the input; the other batches are valid.
 void check_cifar(std::string_view text) {
   static const OwnFolder folder;
   for (const char* const name :

@@ -1,4 +1,4 @@
-// Values in JSON that come from a host, from a program on it or from a file.
+// JSON values that come from a host, from a program on it or from a file.
 #include <array>
 #include <cmath>
 #include <string>
@@ -37,7 +37,7 @@ void require_good_refusal(const Result<Value>& refused) {
   require_printable(to_text(refused.error()));
 }
 
-// What was read is written, and read back as the same.
+// Requires that a parsed value, written and parsed again, stays the same.
 template <class Parse>
 void require_round_trip(std::string_view text, Parse parse) {
   const auto value = parse(std::string(text));
@@ -128,7 +128,7 @@ void check_kept_command(std::string_view text) {
   if (!command) require_good_refusal(command);
 }
 
-// Everything that muster makes of results.
+// Requires that all texts and pages made from results are good.
 void require_good_pages(const bench::Results& results) {
   require_printable(bench::table_text(results));
   require_printable(bench::verdict_text(results));
@@ -146,7 +146,7 @@ void check_results(std::string_view text) {
   if (const auto results = bench::parse_results(std::string(text))) require_good_pages(*results);
 }
 
-// The ranks of muster-bench say the rest of what is in Results.
+// Covers the part of Results that muster-bench's ranks print.
 void check_bench_lines(std::string_view text) {
   bench::Results results;
   bench::Lines lines(results, {"n1", "n2"});

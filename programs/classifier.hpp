@@ -1,4 +1,4 @@
-// A model that tells which of some classes an image is of: what the trainers train.
+// A model that classifies images, which is what the trainers train.
 #pragma once
 
 #include <torch/torch.h>
@@ -6,7 +6,7 @@
 namespace muster::programs {
 
 struct Classifier : torch::nn::Module {
-  // Images [N, C, H, W] to logits [N, classes].
+  // Maps images [N, C, H, W] to logits [N, classes].
   virtual torch::Tensor forward(const torch::Tensor& images) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The words of a command line, for a program's own CLI11.
+// The arguments of a command line, for a program's CLI11 parser.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace muster::programs {
 
-// People write --dataset_dir and --dataset-dir; both mean one flag. In CLI11's order: from the
-// last.
+// Turns --dataset_dir into --dataset-dir, because people write both. CLI11 expects the last
+// argument first.
 inline std::vector<std::string> flag_words(int count, char** words) {
   std::vector<std::string> all(words + 1, words + count);
   for (std::string& word : all) {

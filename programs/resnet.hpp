@@ -1,5 +1,4 @@
-// ResNet-18 and ResNet-50, with the names that torchvision gives to their parts, so that weights
-// can be exchanged.
+// ResNet-18 and ResNet-50. Their parts have torchvision's names, so that weights can be exchanged.
 #pragma once
 
 #include <array>
@@ -15,7 +14,7 @@ inline torch::nn::Conv2d convolution(int64_t in, int64_t out, int64_t kernel, in
       torch::nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
 }
 
-// What goes around a block where the shapes of its input and output differ.
+// The projection around a block whose input and output shapes differ.
 inline torch::nn::Sequential shortcut(int64_t in, int64_t out, int64_t stride) {
   return torch::nn::Sequential(convolution(in, out, 1, stride).ptr(),
                                torch::nn::BatchNorm2d(out).ptr());
@@ -48,7 +47,7 @@ struct BasicBlock : torch::nn::Module {
 struct Bottleneck : torch::nn::Module {
   static constexpr int64_t kExpansion = 4;
 
-  // The stride is that of the 3x3 convolution, as in torchvision.
+  // The 3x3 convolution has the stride, as in torchvision.
   Bottleneck(int64_t in, int64_t width, int64_t stride)
       : conv1(register_module("conv1", convolution(in, width, 1, 1))),
         bn1(register_module("bn1", torch::nn::BatchNorm2d(width))),
@@ -75,7 +74,8 @@ struct Bottleneck : torch::nn::Module {
   torch::nn::Sequential downsample{nullptr};
 };
 
-// small: 3x3 and no pooling, for images of 32x32, of which torchvision's leaves 8x8.
+// small: a 3x3 convolution without pooling, for 32x32 images, which torchvision's stem would reduce
+// to 8x8.
 enum class Stem { torchvision, small };
 
 // Input: [N, 3, H, W], with H and W of at least 32.
@@ -115,9 +115,9 @@ struct ResNet : Classifier {
     return made;
   }
 
-  // Made and registered in the order of torchvision's; the seed then gives the same weights.
+  // Created and registered in torchvision's order, so that the same seed gives the same weights.
   bool pooled;
-  int64_t channels = 64;  // so far
+  int64_t channels = 64;  // of the last layer added so far
   torch::nn::Conv2d conv1;
   torch::nn::BatchNorm2d bn1;
   torch::nn::Sequential layer1;

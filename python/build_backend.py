@@ -1,4 +1,5 @@
-"""scikit-build-core's build backend, which stops before pip downloads PyTorch for a package that it could not build."""
+"""The build backend: scikit-build-core's, but it stops before pip downloads PyTorch for a package that it could not
+build."""
 import importlib.util
 
 from scikit_build_core.build import *  # noqa: F403
@@ -12,7 +13,7 @@ muster-torch: pip install torch scikit-build-core cmake ninja && pip install --n
 
 
 def get_requires_for_build_wheel(config_settings=None):
-    # In the environment that pip makes for a build there is no PyTorch; with --no-build-isolation it is the user's.
+    # With build isolation, pip's environment has no PyTorch. With --no-build-isolation, the user's is used.
     if importlib.util.find_spec("torch") is None:
         raise SystemExit(_WITHOUT_PYTORCH)
     return _requires(config_settings)

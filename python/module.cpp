@@ -1,4 +1,4 @@
-// The MPI backend for Python. What PyTorch needs to know of it is in muster_torch/_c10d.py.
+// The MPI backend for Python. muster_torch/_c10d.py registers it with PyTorch.
 #include <torch/csrc/utils/pybind.h>
 
 #include "mpi/runtime.hpp"
@@ -11,7 +11,7 @@ namespace {
 namespace py = pybind11;
 
 Options with_timeout(double seconds) {
-  // An infinite one, and what no clock can count to, is a long time.
+  // Infinite time-outs, and those that a clock cannot hold, become a very long time.
   constexpr double kMost = 1e9;
   const double bounded = seconds < kMost ? seconds : kMost;
   return {.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(bounded * 1000))};

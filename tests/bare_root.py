@@ -2,7 +2,8 @@
 import re
 import subprocess
 
-# As `mmdebstrap --variant=minbase --include=openssh-server,python3` installs, with every Essential package.
+# The same packages that `mmdebstrap --variant=minbase --include=openssh-server,python3` installs, including
+# every Essential package.
 WANTED = ("apt", "openssh-server", "python3")
 FIELDS = "${Package}\t${Provides}\t${Essential}\t${Pre-Depends}, ${Depends}\n"
 NOT_NEEDED = ("/usr/share/doc/", "/usr/share/info/", "/usr/share/locale/", "/usr/share/man/")
@@ -13,13 +14,13 @@ def said(*words, **options):
 
 
 def names(relations):
-    """[["a", "b"], ["c"]] for "a (>= 1) | b:any, c"."""
+    """Parses "a (>= 1) | b:any, c" into [["a", "b"], ["c"]]."""
     groups = [re.findall(r"(?:^|\|)\s*([a-z0-9][a-z0-9+.-]+)", group) for group in relations.split(",")]
     return [group for group in groups if group]
 
 
 def packages():
-    """The installed packages that such a system has: those wanted, and what they depend on."""
+    """Returns this machine's packages for such a system: the wanted ones and their dependencies."""
     provider, depends, todo = {}, {}, list(WANTED)
     for line in said("dpkg-query", "-W", "-f", FIELDS).splitlines():
         package, provides, essential, relations = line.split("\t")
@@ -40,7 +41,7 @@ def packages():
 
 
 def make_bare_root(folder):
-    """Fills it with the files of these packages, as this machine has them."""
+    """Fills the folder with the files of these packages from this machine."""
     paths = said("dpkg-query", "-L", *packages()).splitlines()
     wanted = [path[1:] for path in paths if path.startswith("/") and path != "/." and not path.startswith(NOT_NEEDED)]
     first = [top + name for top in ("usr/", "") for name in ("bin", "lib", "lib64", "sbin")]  # the latter are links to the former

@@ -18,18 +18,19 @@ from tests.waiting import given_time, patient
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Hosts of a lab read what the tests write as another user.
+# The tests write files that lab hosts read as another user.
 os.umask(0o022)
 
-# A script's background jobs ignore SIGINT, and nohup ignores SIGHUP; every program that the tests start would inherit that.
+# Background jobs of a script ignore SIGINT, and nohup makes programs ignore SIGHUP. Programs that the tests start would inherit
+# that.
 for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
-# Of this run of pytest, whichever worker (pytest -n) asks: the first process of the run names it for the others.
+# The id of this run of pytest. Its first process sets it for all workers (pytest -n).
 RUN = os.environ.setdefault("MUSTER_TEST_RUN", uuid.uuid4().hex[:12])
-SHARED = Path("/opt") / f"muster-tests-{RUN}"  # lab hosts see it
+SHARED = Path("/opt") / f"muster-tests-{RUN}"  # visible to lab hosts
 
 
 @contextmanager
@@ -46,8 +47,8 @@ def locked(name: str, how=fcntl.LOCK_EX, within=3000):
         yield
 
 
-# Tests that need more than muster itself come last, so that CI can build the rest while the others run: MUSTER_BUILDING names a
-# folder in which CI leaves the file `done`, or `failed`, when the whole build is over.
+# Tests that need more than muster itself run last, so that CI can build the rest meanwhile. MUSTER_BUILDING names a folder in
+# which CI creates the file `done` or `failed` when the build has ended.
 NEED_THE_WHOLE_BUILD = ("bench", "docs/test_training_pages.py", "mpi", "python", "run/test_ipv6.py", "torch", "train")
 
 
@@ -56,7 +57,7 @@ def needs_the_whole_build(item) -> bool:
 
 
 def pytest_collection_modifyitems(items):
-    items.sort(key=needs_the_whole_build)  # else as they were
+    items.sort(key=needs_the_whole_build)  # a stable sort: otherwise the order stays
 
 
 NOT_BUILT = pytest.StashKey[bool]()
@@ -79,12 +80,12 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """With several workers (pytest -n), a test that is marked `alone` runs while no other does."""
+    """With several workers (pytest -n), a test marked `alone` runs while no other test does."""
     if "MUSTER_BUILDING" in os.environ and needs_the_whole_build(item):
-        item.stash[NOT_BUILT] = not wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]))  # not of the test's own time
+        item.stash[NOT_BUILT] = not wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]))  # before the test's own time limit starts
     if not hasattr(item.config, "workerinput"):
         return (yield)
-    # A test that must be alone keeps the door shut while it waits for the others to come out.
+    # A test that must be alone keeps the door locked while it waits for the running tests to end.
     with locked("door"):
         entered = locked("room", fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         entered.__enter__()
@@ -94,7 +95,7 @@ def pytest_runtest_protocol(item):
         entered.__exit__(None, None, None)
 
 
-@pytest.hookimpl(trylast=True)  # the workers have ended
+@pytest.hookimpl(trylast=True)  # runs after the workers have ended
 def pytest_sessionfinish(session):
     if not hasattr(session.config, "workerinput"):
         shutil.rmtree(SHARED, ignore_errors=True)
@@ -106,32 +107,32 @@ def pytest_sessionfinish(session):
 
 @pytest.fixture(scope="session")
 def shared_folder():
-    """For what every lab host and every worker of this run sees; labs come up after this."""
+    """A folder that every lab host and every worker of this run sees. Labs must start after it exists."""
     SHARED.mkdir(mode=0o755, exist_ok=True)
     return SHARED
 
 
 def made_once(folder: Path, make) -> Path:
-    """The folder, filled by make(folder) in whichever worker of this run asks first."""
+    """Returns the folder, which make(folder) fills in the first worker of this run that asks."""
     with locked(folder.name):
         if not (folder / ".complete").exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(mode=0o755)
             make(folder)
-            subprocess.run(["chmod", "-R", "a+rX", folder], check=True)  # the ranks on lab hosts are another user's
+            subprocess.run(["chmod", "-R", "a+rX", folder], check=True)  # ranks on lab hosts run as another user
             (folder / ".complete").touch()
     return folder
 
 
 @pytest.fixture(scope="session")
 def muster_on_hosts(muster, shared_folder) -> Path:
-    """A copy of the binary that lab hosts see wherever the source tree is; labs come up after this."""
+    """A copy of the binary that lab hosts can see. Labs must start after it exists."""
     return made_once(shared_folder / "binary", lambda folder: shutil.copy(muster, folder)) / muster.name
 
 
 @pytest.fixture(scope="session")
 def bare_root(shared_folder) -> Path:
-    """A minimal Debian with sshd and Python: $MUSTER_BARE_ROOT, else from the packages of this machine."""
+    """A minimal Debian with sshd and Python: $MUSTER_BARE_ROOT, else made from this machine's packages."""
     named = os.environ.get("MUSTER_BARE_ROOT")
     return Path(named) if named else made_once(shared_folder / "bare-root", make_bare_root)
 
@@ -164,12 +165,12 @@ def is_sanitized(muster: Path) -> bool:
     return cache.is_file() and "MUSTER_SANITIZE:BOOL=ON" in cache.read_text()
 
 
-# Where the processes of a muster that is built with sanitisers leave what these find; src/cli/CMakeLists.txt has the name too.
+# The folder where a muster built with sanitisers writes their reports. src/cli/CMakeLists.txt contains the same path.
 SANITIZER_LOGS = Path("/opt/muster-tests-sanitizers")
 
 
 def take_sanitizer_logs() -> str:
-    """What sanitisers found since the last call."""
+    """Returns and removes the sanitisers' reports since the last call."""
     text = ""
     for file in sorted(SANITIZER_LOGS.glob("found.*")):
         text += file.read_text(errors="replace")
@@ -179,7 +180,8 @@ def take_sanitizer_logs() -> str:
 
 @pytest.fixture(scope="session")
 def sanitizer_logs(muster):
-    """The folder for these logs, if muster is built with sanitisers; lab hosts share it. Removed when all workers have ended."""
+    """The folder for these reports, if muster is built with sanitisers; lab hosts share it. Removed when all workers have
+    ended."""
     if not is_sanitized(muster):
         yield None
         return
@@ -200,7 +202,7 @@ def no_sanitizer_finds_anything(request):
 
 
 class Lab:
-    """A lab that is up. Commands start on its hosts as the ordinary user, as people's do."""
+    """A running lab. Commands run on its hosts as the ordinary user."""
 
     def __init__(self, binary: Path, name: str, binary_on_hosts: Path):
         self.binary, self.name, self.binary_on_hosts = binary, name, binary_on_hosts
@@ -212,7 +214,7 @@ class Lab:
         return described("lab-status", json.loads(self.command("status", "--json").stdout))
 
     def open_doors(self) -> None:
-        """A key for the launcher's user, installed on every host; the hosts' keys pinned. Without muster's own setup."""
+        """Gives the launcher's user a key that every host accepts, and pins the hosts' keys, without `muster setup`."""
         make = "mkdir -pm700 ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519 && cat ~/.ssh/id_ed25519.pub"
         key, pins = self.shell("launcher", make), ""
         for host in self.hosts:
@@ -221,12 +223,12 @@ class Lab:
         self.shell("launcher", "cat > ~/.ssh/known_hosts", input=pins)
 
     def command(self, verb, *words, check=True, timeout=60):
-        """muster lab VERB, on the machine."""
+        """Runs muster lab VERB on this machine."""
         return subprocess.run([self.binary, "lab", verb, "--name", self.name, *words], check=check,
                               capture_output=True, text=True, timeout=patient(timeout))
 
     def words(self, host, *argv, root=False):
-        """The argument list that runs argv on a host's console; for subprocess.Popen."""
+        """Returns the argument list that runs argv on a host's console, for subprocess.Popen."""
         return [str(self.binary), "lab", "exec", "--name", self.name, *(["--root"] if root else []),
                 host, "--", *given_time(argv)]
 
@@ -236,7 +238,7 @@ class Lab:
                               timeout=patient(timeout), **stdin)
 
     def shell(self, host, script, **options):
-        """A line for the host's sh; its standard output. The test fails if it does."""
+        """Runs a line in the host's sh and returns its standard output. The test fails if the line fails."""
         return self.exec(host, "sh", "-c", script, check=True, **options).stdout
 
     def write(self, host, path, content, mode="644", root=False):
@@ -244,7 +246,7 @@ class Lab:
 
 
 def labs(muster, muster_on_hosts, sanitizer_logs):
-    """Yields the function that makes labs, and takes them down afterwards."""
+    """Yields the function that makes labs, and removes the labs afterwards."""
     names = []
 
     def up(hosts, **flags):
@@ -269,11 +271,11 @@ def labs(muster, muster_on_hosts, sanitizer_logs):
 
 @pytest.fixture
 def lab_up(muster, muster_on_hosts, sanitizer_logs):
-    """lab_up(hosts=3, nics=2, share=[...]) -> Lab; taken down after the test."""
+    """lab_up(hosts=3, nics=2, share=[...]) makes a Lab that is removed after the test."""
     yield from labs(muster, muster_on_hosts, sanitizer_logs)
 
 
 @pytest.fixture(scope="module")
 def module_lab_up(muster, muster_on_hosts, sanitizer_logs):
-    """The same for a lab that all tests of a file use."""
+    """Like lab_up, for a lab that all tests of a file share."""
     yield from labs(muster, muster_on_hosts, sanitizer_logs)

@@ -1,4 +1,4 @@
-"""What ranks tell on the sockets that they make in the folder MUSTER_RECORDERS."""
+"""Reads what ranks report on the sockets in the folder MUSTER_RECORDERS."""
 import json
 import os
 import socket
@@ -8,7 +8,7 @@ from tests.waiting import patient
 
 
 def ask(folder: Path, name: str, request: str) -> str:
-    """The answer of the process that made the socket; "": it has no such handler."""
+    """Returns the answer of the process that made the socket; "" if it has no such handler."""
     descriptor = os.open(folder, os.O_PATH)
     try:
         with socket.socket(socket.AF_UNIX) as connection:
@@ -24,7 +24,8 @@ def ask(folder: Path, name: str, request: str) -> str:
 
 
 def collectives(folder: Path, handler: str) -> list:
-    """[{group: [(number, name, whether it is done), ...]}] of each process, the shortest first."""
+    """Returns [{group: [(number, name, whether it is done), ...]}], one per process, the
+    shortest first."""
     found = []
     for one in folder.iterdir():
         groups: dict = {}

@@ -1,4 +1,4 @@
-"""Programs and libraries where hosts of a lab see them."""
+"""Copies programs and libraries to a place that lab hosts can see."""
 import shutil
 import subprocess
 import tempfile
@@ -8,13 +8,14 @@ from pathlib import Path
 
 @contextmanager
 def staged(build: Path, *programs: Path, folder="bin"):
-    """The programs in a folder, and the build's libraries in ../lib, as installed; for labs that come up after this."""
+    """Yields a folder with the programs, and the build's libraries in ../lib, as in an installation. Labs must start
+    after it exists."""
     root = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     root.chmod(0o755)
     shutil.copytree(build / "lib", root / "lib", symlinks=True)
     (root / folder).mkdir(parents=True)
     for program in programs:
         shutil.copy(program, root / folder)
-    subprocess.run(["chmod", "-R", "a+rX", root], check=True)  # the ranks on lab hosts are another user's
+    subprocess.run(["chmod", "-R", "a+rX", root], check=True)  # ranks on lab hosts run as another user
     yield root / folder
     shutil.rmtree(root)

@@ -2,19 +2,19 @@
 import os
 import time
 
-# Deadlines in the tests are what a quiet machine needs. A test that waits this many times longer has met a hang, not a busy
-# machine. Campaigns set MUSTER_PATIENCE=1, so that their deadlines are figures.
+# Deadlines in the tests are for a quiet machine. They are multiplied by this factor, so that only a hang exceeds them, not a busy
+# machine. Campaigns set MUSTER_PATIENCE=1, because their deadlines are measurements.
 PATIENCE = float(os.environ.get("MUSTER_PATIENCE", "6"))
 
 
 def patient(seconds):
-    """The deadline for what takes at most this long on a quiet machine."""
+    """Returns the deadline for something that takes at most this long on a quiet machine."""
     return seconds * PATIENCE
 
 
 def given_time(argv):
-    """A command line in which hosts get longer to answer muster than they do by default, unless it says how long: a machine whose
-    processors are needed elsewhere is slow, and its hosts are not dead."""
+    """Returns the command line with more time for hosts to answer muster, unless it already sets a time: on a machine without
+    spare CPU time, hosts are slow but not dead."""
     words = [str(word) for word in argv]
     verbs = [at + 1 for at, word in enumerate(words[:-1])
              if word.rsplit("/", 1)[-1] == "muster" and words[at + 1] in ("run", "check", "train", "bench")]
@@ -22,7 +22,7 @@ def given_time(argv):
         return words
     ours = words[:words.index("--")] if "--" in words else words
     if "-H" not in ours and words[verbs[0]] in ("train", "bench"):
-        return words  # about this machine
+        return words  # the command concerns only this machine
     place = ours.index("-H") if "-H" in ours else verbs[0] + 1
     return [*words[:place], "--answer-within", "45", *words[place:]]
 

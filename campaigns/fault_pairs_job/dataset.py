@@ -15,7 +15,7 @@ class Rows(Dataset):
 
     def __getitem__(self, index):
         row = self.x[self.crops[index]]
-        if self.width:  # large samples, as images are
+        if self.width:  # simulate large samples, such as images
             row = row.repeat(self.width)
         return row, self.y[index]
 
@@ -28,7 +28,7 @@ def parse_row(line, number, normalizer):
 
 
 def read_shard(folder, rank, normalizer):
-    """Rows and labels of this rank's shard."""
+    """Reads the rows and labels of this rank's shard."""
     meta = json.loads((folder / "meta.json").read_text())
     scratch = torch.zeros(meta["scratch"])
     lines = (folder / f"shard-{rank}.csv").read_text(encoding="utf-8").splitlines()

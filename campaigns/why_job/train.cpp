@@ -1,4 +1,4 @@
-// What train.py does with --steps and --until, with libmuster:
+// Does the same as train.py with --steps and --until, but with libmuster:
 //   muster run -n 2 ./train BACKEND PAUSE_MS STEPS|FILE
 #include <chrono>
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace {
 
-constexpr int kBlock = 20;  // steps between two looks at the clock
+constexpr int kBlock = 20;  // steps between two checks of the clock
 
-// Rank 0 decides.
+// Whether the training is over. Rank 0 decides.
 bool is_over(c10d::ProcessGroup& group, const std::string& until, int steps) {
   const bool is_count = until.find_first_not_of("0123456789") == std::string::npos;
   const bool over = is_count ? steps >= std::stoi(until) : access(until.c_str(), F_OK) == 0;

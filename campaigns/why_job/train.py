@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-BLOCK = 20  # steps between two looks at the clock
+BLOCK = 20  # steps between two checks of the clock
 
 
 def parse_args():
@@ -49,13 +49,13 @@ def train_block(args, model, optimizer, generator):
         optimizer.zero_grad()
         loss = compute_loss(model, args.batch, generator)
         if args.pause:
-            time.sleep(args.pause)  # the accelerator would work now
+            time.sleep(args.pause)  # time in which an accelerator would work
         loss.backward()
         optimizer.step()
 
 
 def is_over(args, steps):
-    """Rank 0 decides."""
+    """Returns whether the training is over. Rank 0 decides."""
     over = torch.tensor([os.path.exists(args.until) if args.until else steps >= args.steps], dtype=torch.int32)
     dist.broadcast(over, 0)
     return bool(over.item())

@@ -1,14 +1,14 @@
-// MPI as a program calls it by itself, to compare with. No MPI's header: the program is linked once
-// for each ABI.
+// MPI called directly, for comparison. This header includes no MPI header, because the program is
+// linked once for each ABI.
 #pragma once
 
 #include <cstddef>
 
 namespace bare_mpi {
 
-int start();  // the rank; MPI_THREAD_MULTIPLE, as the backend asks for
+int start();  // returns the rank; uses MPI_THREAD_MULTIPLE, as the backend does
 void all_reduce(float* data, std::size_t count);
-double worst(double seconds);  // of all ranks
+double worst(double seconds);  // the largest of all ranks
 void finish();
 
 }  // namespace bare_mpi

@@ -1,6 +1,7 @@
-// All-reduce through the backend, through MPI itself and through Gloo, in one process, in turns.
-// Rank 0 prints "BYTES SIDE SECONDS" for every sample: the mean of a few calls, on the slowest
-// rank. Arguments: samples, then sizes in bytes. Gloo's ranks meet at MASTER_ADDR and MASTER_PORT.
+// All-reduce through the backend, through MPI itself and through Gloo, alternating in one process.
+// For every sample, rank 0 prints "BYTES SIDE SECONDS": the mean of a few calls on the slowest
+// rank. Arguments: number of samples, then sizes in bytes. Gloo's ranks meet at MASTER_ADDR and
+// MASTER_PORT.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -29,7 +30,7 @@ std::function<void()> through(const c10::intrusive_ptr<c10d::Backend>& backend,
 }
 
 double sample(const std::function<void()>& operation, int calls) {
-  bare_mpi::worst(0);  // all begin together
+  bare_mpi::worst(0);  // a barrier, so that all begin together
   operation();
   const auto began = Clock::now();
   for (int i = 0; i < calls; ++i) operation();
@@ -40,7 +41,7 @@ double sample(const std::function<void()>& operation, int calls) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // As the backend does when it initialises MPI itself.
+  // The setting that the backend uses when it initialises MPI itself.
   setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
   const int rank = bare_mpi::start();
   auto ours = muster::mpi::backend();

@@ -1,4 +1,4 @@
-// Our side of comparisons/ddp; ddp_steps.py is the peer's. Rank 0 prints one JSON object.
+// muster's side of comparisons/ddp; ddp_steps.py is the peer's. Rank 0 prints one JSON object.
 // usage: ddp_steps BACKEND
 #include <chrono>
 #include <cstdio>
@@ -55,7 +55,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// From the kernel's notes, in hundredths.
+// The kernel records the start in hundredths of a second.
 double seconds_since_process_start() {
   std::ifstream stat("/proc/self/stat");
   std::string text((std::istreambuf_iterator<char>(stat)), {});

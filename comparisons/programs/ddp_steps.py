@@ -1,4 +1,4 @@
-"""The peer's side of comparisons/ddp: what ddp_steps.cpp does, with Python's DistributedDataParallel over Gloo, under torchrun."""
+"""The peer's side of comparisons/ddp: like ddp_steps.cpp, with Python's DistributedDataParallel over Gloo, under torchrun."""
 import json
 import os
 import time
@@ -85,7 +85,7 @@ first_step = None
 
 
 def train(model, shape, warm_up, steps):
-    """Steps a second, and the last loss."""
+    """Returns steps per second and the last loss."""
     global first_step
     model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), 0.01)

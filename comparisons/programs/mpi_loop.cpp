@@ -1,6 +1,6 @@
-// MPI_Allreduce as a program calls it by itself, with nothing of muster's: what muster-bench's
-// "bare" is compared with. Rank 0 prints one number: the mean seconds of a call, on the slowest
-// rank. usage: mpi_loop_openmpi BYTES ITERATIONS
+// MPI_Allreduce called directly, without any of muster's code: the peer of muster-bench's "bare".
+// Rank 0 prints one number: the mean seconds per call on the slowest rank.
+// usage: mpi_loop_openmpi BYTES ITERATIONS
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

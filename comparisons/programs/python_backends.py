@@ -16,14 +16,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from ddp_steps import ResNet18  # noqa: E402
 
 dist.init_process_group("mpi", timeout=timedelta(seconds=120))
-# The library that initialises MPI chooses its settings (docs/libmuster.md); a script with the backend leaves that to it.
+# The library that initialises MPI chooses its settings (docs/libmuster.md). A script that uses the backend lets the backend do it.
 from mpi4py import MPI  # noqa: E402
 
 SIDES = ("mpi", "gloo", "mpi4py")
 
 
 def gloo_group():
-    """A group of its own beside the default one, which has no store."""
+    """Makes a Gloo group. It needs its own store, because the default group over MPI has none."""
     rank, size = dist.get_rank(), dist.get_world_size()
     store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), size, rank == 0, timeout=timedelta(seconds=60))
     backend = dist.ProcessGroupGloo(dist.PrefixStore("gloo", store), rank, size, timedelta(seconds=120))
@@ -37,14 +37,14 @@ def gloo_group():
 
 
 class Operations:
-    """The size of one is that of the larger of its tensors."""
+    """The operations. The size of an operation is that of its larger tensor."""
 
     def __init__(self, gloo):
         self.groups = {"mpi": dist.group.WORLD, "gloo": gloo}
         self.world, self.size = MPI.COMM_WORLD, dist.get_world_size()
 
     def prepare(self, name, count):
-        """{side: what does it once}"""
+        """Returns {side: a function that runs the operation once}."""
         ranks = self.size
         whole, part = torch.ones(max(count, ranks)), torch.ones(max(count // ranks, 1))
         other = torch.empty_like(whole)
@@ -66,7 +66,7 @@ class Operations:
 
 
 def measure(run, repeats):
-    """Of the slowest rank."""
+    """Returns the time of the slowest rank."""
     MPI.COMM_WORLD.Barrier()
     start = time.perf_counter()
     for _ in range(repeats):
@@ -80,7 +80,7 @@ def collectives(operations, samples, sizes):
             runs = operations.prepare(name, size // 4)
             repeats = max(1, min(200, (1 << 24) // size))
             for side in SIDES:
-                runs[side]()  # connections, buffers
+                runs[side]()  # sets up connections and buffers
             for number in range(samples if size < 1 << 27 else max(5, samples // 3)):
                 for side in SIDES[number % 3:] + SIDES[:number % 3]:
                     seconds = measure(runs[side], repeats)
@@ -89,7 +89,7 @@ def collectives(operations, samples, sizes):
 
 
 def by_hand(model):
-    """What a script with mpi4py does for want of a backend: gradients in one buffer after the backward pass."""
+    """What a script with mpi4py does without a backend: it reduces the gradients in one buffer after the backward pass."""
     parameters = list(model.parameters())
     flat = torch.empty(sum(p.numel() for p in parameters))
     views = [part.view_as(p) for part, p in zip(flat.split([p.numel() for p in parameters]), parameters, strict=True)]

@@ -1,4 +1,5 @@
-// How long a step waits for a save of ResNet-18 with its momentum: asynchronous and not, in turns.
+// Measures how long a step waits for a save of ResNet-18 with its momentum, alternately
+// asynchronous and synchronous.
 //   save_stall FOLDER COUNT     one JSON object on standard output
 #include <algorithm>
 #include <cstdio>
@@ -37,7 +38,7 @@ void measure(const std::string& folder, int count) {
   for (muster::Checkpoints* one : {&asynchronous, &synchronous}) {
     one->track("model", model);
     one->track("optimizer", optimizer, model);
-    one->save({.step = ++step});  // the memory for the copies is got
+    one->save({.step = ++step});  // allocates the memory for the copies
     if (!one->finish()) throw std::runtime_error("not kept");
   }
   for (int i = 0; i < count; ++i) {

@@ -1,4 +1,5 @@
-"""The peer's side of comparisons/train: what muster-train does, in Python under torchrun, as people write it.
+"""The peer's side of comparisons/train: does what muster-train does, in Python under torchrun, written as
+usual.
 
 usage: train_peer.py mnist|resnet18 DATASET BATCH STEPS WORKERS
 """
@@ -20,7 +21,7 @@ from tests.train import mnist_twin, resnet_twin  # noqa: E402
 
 
 class Images(Dataset):
-    """Bytes in memory; normalised when they are asked for, as torchvision's transforms do."""
+    """Bytes in memory, normalised on access, as torchvision's transforms do."""
 
     def __init__(self, images, labels, mean, deviation):
         self.images, self.labels, self.mean, self.deviation = images, labels, mean, deviation

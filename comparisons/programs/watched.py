@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-WARM_UP = 3  # seconds; the first glance comes after 2 of silence
+WARM_UP = 3  # seconds; muster first looks at a run after 2 s of silence
 
 
 def main():
@@ -32,7 +32,7 @@ def main():
             optimizer.step()
         return steps / (time.perf_counter() - start)
 
-    # Both ranks must take the same number of steps: rank 0 chooses it.
+    # Both ranks must make the same number of steps, so rank 0 chooses it.
     speed, end = torch.tensor([train(20)]), time.monotonic() + WARM_UP
     going = torch.ones(1)
     while going.item():

@@ -24,7 +24,7 @@ VARIABLES = {
 
 
 def find_launcher():
-    """Its name, and what it says about this rank."""
+    """Returns the launcher's name, and this rank, the number of ranks and the rank on this host."""
     for launcher, names in VARIABLES.items():
         if all(name in os.environ for name in names):
             return launcher, *(int(os.environ[name]) for name in names)

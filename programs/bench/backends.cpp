@@ -12,7 +12,7 @@
 namespace muster::programs::bench {
 namespace {
 
-constexpr int kMeetSeconds = 60;  // for ranks that may never come
+constexpr int kMeetSeconds = 60;  // a time-out for ranks that may never arrive
 
 bool is_bare(const std::string& backend) {
   return backend == "bare";
@@ -21,16 +21,18 @@ bool is_bare(const std::string& backend) {
 Backends make_all(const std::vector<std::string>& wanted, const World& world) {
   Backends made{.names = wanted};
   made.fabrics.resize(wanted.size());
-  // The backend for MPI first: it begins MPI with settings of its own, and bare finds it begun.
+  // The "mpi" backend comes first, because it initialises MPI with its own settings. "bare" then
+  // uses the initialised MPI.
   for (const bool bare : {false, true})
     for (std::size_t i = 0; i < wanted.size(); ++i)
       if (is_bare(wanted[i]) == bare) made.fabrics[i] = make_fabric(wanted[i], world);
   return made;
 }
 
-// Making a backend is collective: a rank that lacks it would leave the others waiting. So every
-// rank looks at itself first, and they tell each other what they found over something that none of
-// them lacks, or the run fails: MPI's own calls, which need the fewest files, else Gloo.
+// Creating a backend is collective, so a rank that lacks one would leave the others waiting.
+// Therefore every rank first checks what it has itself. Then the ranks exchange their results over
+// a transport that all of them have, or the run fails: over MPI's own calls, which need the fewest
+// files, else over Gloo.
 class Choice {
  public:
   Choice(const std::vector<std::string>& wanted, const World& world)
@@ -58,7 +60,7 @@ class Choice {
     return wants(backend) && why_[index_of(backend)].empty();
   }
 
-  // The first rank's reason; empty: none of them has one.
+  // The reason of the first rank that has one; empty if none has.
   [[nodiscard]] std::string agreed(const std::string& why) const {
     if (meeting_ == nullptr) return why;
     const auto all = gather_texts(*meeting_, why);
@@ -81,7 +83,8 @@ class Choice {
         if (is_open(name)) why_[index_of(name)] = over_mpi;
     }
     try {
-      // Others may have found an MPI, and be waiting there: then this rank's end is theirs.
+      // Other ranks may have found an MPI and be waiting in it. If this rank times out and exits,
+      // they end too.
       spare_ = make_fabric("gloo", world_, over_mpi.empty() ? 0 : kMeetSeconds);
       meeting_ = spare_.get();
       over_gloo_ = true;
@@ -94,8 +97,8 @@ class Choice {
   }
 
   void meet_over_mpi() {
-    // MPI begins as the backend for it begins it, if that is wanted: else it is slower than it is
-    // in a training.
+    // If the "mpi" backend is wanted, let it initialise MPI. Otherwise it would be slower than in a
+    // training.
     if (is_open("mpi"))
       made_[index_of("mpi")] = make_fabric("mpi", world_);
     else if (wants("mpi"))
@@ -107,15 +110,15 @@ class Choice {
       bare = make_fabric("bare", world_);
       meeting_ = bare.get();
     } catch (const std::exception& error) {
-      // An MPI that cannot be called from several threads, on all ranks then.
+      // This MPI does not support calls from several threads. All ranks find the same.
       if (!is_open("mpi")) throw;
       if (wants("bare")) why_[index_of("bare")] = one_line(error.what());
       meeting_ = made_[index_of("mpi")].get();
     }
   }
 
-  // Ranks that do not reach each other over Gloo find out within a minute, not within the time that
-  // an operation may take. NCCL's meet over it too.
+  // Ranks that cannot reach each other over Gloo find out within a minute instead of after the time
+  // limit of an operation. NCCL's ranks meet over Gloo too.
   void try_gloo() {
     if (meeting_ == nullptr || over_gloo_) return;
     if (!is_open("gloo") && !is_open("nccl")) return;
@@ -151,7 +154,7 @@ class Choice {
       } else {
         found.missing.push_back({wanted_[i], why_[i]});
         all += (all.empty() ? "" : "; ") + wanted_[i] + ": " + why_[i];
-        // It may have begun MPI, and has to end it.
+        // This fabric may have initialised MPI, so it must live to finalise it.
         if (made_[i] && made_[i].get() == meeting_) spare_ = std::move(made_[i]);
       }
     }
@@ -164,8 +167,8 @@ class Choice {
   const std::vector<std::string>& wanted_;
   const World& world_;
   std::vector<std::unique_ptr<Fabric>> made_;
-  std::vector<std::string> why_;  // not; of wanted_
-  Fabric* meeting_ = nullptr;     // null: there is nobody to agree with
+  std::vector<std::string> why_;  // why a backend is left out; indexed like wanted_
+  Fabric* meeting_ = nullptr;     // null: no other rank to agree with
   bool over_gloo_ = false;
   std::unique_ptr<Fabric> spare_;
   std::unique_ptr<Fabric> trial_;

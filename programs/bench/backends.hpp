@@ -1,4 +1,4 @@
-// The backends that a command measures, made on every rank.
+// Creates the backends that a command measures, on every rank.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,15 @@ struct Backends {
     std::string why;
   };
   std::vector<std::string> names;
-  std::vector<std::unique_ptr<Fabric>> fabrics;  // of the names
+  std::vector<std::unique_ptr<Fabric>> fabrics;  // one per available backend
   std::vector<Missing> missing;
-  std::unique_ptr<Fabric> meeting;  // what the ranks agreed over, where it is none of the fabrics
+  // The fabric over which the ranks agreed, if it is not one of `fabrics`.
+  std::unique_ptr<Fabric> meeting;
 };
 
-// In the order of `wanted`; the same on all ranks. Collective. Throws what is missing and what to
-// do: with `optional`, only where no backend is left or the ranks cannot agree.
+// Collective. The result is in the order of `wanted` and the same on all ranks. Throws an error
+// that says what is missing and what to do. With `optional`, throws only if no backend is left or
+// the ranks cannot agree.
 [[nodiscard]] Backends make_backends(const std::vector<std::string>& wanted, bool optional,
                                      const World& world);
 

@@ -1,5 +1,5 @@
-// MPI itself: the blocking calls, straight. Compiled once against each ABI's mpi.h; no MPI is
-// linked, it has been loaded by then.
+// The backend "bare": MPI's own blocking calls. Compiled once against each ABI's mpi.h. Links no
+// MPI, because one is loaded before this module.
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +34,7 @@ int as_count(std::size_t count) {
       "; measure this size with the mpi backend, or pass a smaller --max for bare");
 }
 
-// As c10 aligns its tensors: the backends are compared on equal memory.
+// Aligned like c10's tensors, so that the backends are compared on equal memory.
 class Buffer {
  public:
   void allocate(std::size_t count) {
@@ -148,25 +148,25 @@ class Bare final : public Fabric {
   }
 
  private:
-  bool ours_;  // to finalise
+  bool ours_;  // this object must finalise MPI
   Buffer from_;
   Buffer to_;
   int from_count_ = 0;
   int to_count_ = 0;
 };
 
-// Whether it was for us to do.
+// Initialises MPI if nobody has. Returns whether this call did it.
 bool begin_mpi() {
   int begun = 0;
   MPI_Initialized(&begun);
   int level = MPI_THREAD_SINGLE;
   if (begun == 0) {
-    // Nobody else in this process calls MPI then, and a program that does not ask for more has not
-    // to pay for the locks of MPI_THREAD_MULTIPLE: a third of the time of 8 bytes in Open MPI 5.
+    // No other thread calls MPI in this case. A program that needs no more should not pay for the
+    // locks of MPI_THREAD_MULTIPLE, which take a third of the time of 8 bytes in Open MPI 5.
     check_call(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread");
   } else {
     MPI_Query_thread(&level);
-    // The backend for MPI has a thread that calls it too.
+    // The "mpi" backend also calls MPI, from a thread of its own.
     if (level < MPI_THREAD_MULTIPLE)
       throw std::runtime_error(
           "this MPI cannot be called from several threads, which measuring bare and mpi together "

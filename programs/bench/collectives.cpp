@@ -24,10 +24,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLeast = 5;          // iterations
-constexpr int kMost = 100'000;     // likewise
-constexpr int kMostWarm = 256;     // in a bunch
-constexpr double kWarmPart = 0.2;  // of the time
+constexpr int kLeast = 5;          // fewest iterations
+constexpr int kMost = 100'000;     // most iterations
+constexpr int kMostWarm = 256;     // most warm-up calls in one batch
+constexpr double kWarmPart = 0.2;  // share of the time
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -35,19 +35,20 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 
 struct Measured {
   std::vector<double> times;       // of single iterations on the slowest rank, ascending
-  double total_s = 0;              // of all of them, likewise
-  std::int64_t wrong = 0;          // of all ranks
-  std::vector<DeviceBytes> moved;  // on this host; empty unless this rank is its first
+  double total_s = 0;              // of all iterations, on the slowest rank
+  std::int64_t wrong = 0;          // wrong elements on all ranks
+  std::vector<DeviceBytes> moved;  // on this host; empty unless this rank is the host's first
 };
 
-// Nearest rank: the smallest value that so many are not above.
+// The nearest-rank percentile: the smallest value that is at least as large as this part of all
+// values.
 double percentile(const std::vector<double>& ascending, double part) {
   const auto place =
       static_cast<std::size_t>(std::ceil(part * static_cast<double>(ascending.size())));
   return ascending[std::clamp<std::size_t>(place, 1, ascending.size()) - 1];
 }
 
-// Of the lists [name, rdma, sent, received] that a rank gathered.
+// Parses the list of [name, rdma, sent, received] that a rank sent.
 Json named_devices(const std::string& text) {
   Json devices = Json::array();
   for (const auto& device : parse_json(text).value_or(nlohmann::json::array())) {
@@ -89,7 +90,7 @@ class Collectives {
     return wrong_;
   }
 
-  // Nobody leaves while another still waits for something.
+  // Lets no rank exit while another still waits for it.
   void finish() {
     std::vector<Fabric*> all;
     for (const auto& fabric : backends_.fabrics) all.push_back(fabric.get());
@@ -99,7 +100,8 @@ class Collectives {
   }
 
  private:
-  // Backends innermost: they share the conditions. What a backend cannot do is left out.
+  // Plans all steps. The backend changes fastest, so that all backends run under the same
+  // conditions. Leaves out operations that a backend does not support.
   void plan() {
     for (const auto& name : options_.operations) {
       const Operation operation = *operation_of(name);
@@ -144,7 +146,8 @@ class Collectives {
     lines_.print("skipped", {{"operation", operation}, {"backend", backend}, {"why", why}});
   }
 
-  // Why this backend has not this operation; empty: it has. Tried with one element a rank.
+  // Why this backend does not support the operation; empty if it does. Tries it with one element
+  // per rank.
   [[nodiscard]] std::string refusal(Fabric& fabric, Operation operation) const {
     std::string why;
     try {
@@ -170,19 +173,19 @@ class Collectives {
     fabric.allocate(shape);
     double call_s = 0;
     std::int64_t wrong = run_checked(fabric, step.operation, shape, 0, call_s);
-    fabric.fill(0);  // sums in place would grow without end
+    fabric.fill(0);  // otherwise repeated sums in place would grow without limit
     call_s = warm_up(fabric, step.operation, call_s);
     Measured measured = timed(fabric, step.operation, agreed(fabric, iterations(call_s)));
     wrong += run_checked(fabric, step.operation, shape, 1, call_s);
-    fabric.allocate({});  // one backend at a time has the memory
+    fabric.allocate({});  // frees the memory, so that only one backend uses it at a time
     for (const double each : gather_number(fabric, static_cast<double>(wrong)))
       measured.wrong += static_cast<std::int64_t>(each);
     return measured;
   }
 
-  // Until a bunch takes long enough to tell from it how long a call takes: on a busy host a few
-  // calls may take a thousand times what the others do. The slowest rank's time: who only sends
-  // may be through early. Rank 0 decides for all.
+  // Doubles the batch until it takes long enough to estimate the time per call, because on a busy
+  // host a few calls may take a thousand times as long as the others. Uses the slowest rank's time:
+  // a rank that only sends may finish early. Rank 0 decides for all ranks.
   double warm_up(Fabric& fabric, Operation operation, double call_s) const {
     int bunch = options_.warmup >= 0 ? options_.warmup : 1;
     for (;;) {
@@ -204,14 +207,14 @@ class Collectives {
                                        static_cast<double>(kLeast), static_cast<double>(kMost)));
   }
 
-  // Rank 0's number for all.
+  // Gives all ranks the number of rank 0.
   static int agreed(Fabric& fabric, int number) {
     std::int64_t value = number;
     fabric.from_first({&value, 1});
     return static_cast<int>(value);
   }
 
-  // One iteration behind the other: nothing but the operation and the clock.
+  // Runs the iterations one after the other, with nothing between them but reading the clock.
   Measured timed(Fabric& fabric, Operation operation, int count) {
     Measured measured;
     std::vector<double> times(static_cast<std::size_t>(count) + 1);
@@ -228,7 +231,7 @@ class Collectives {
       last = now;
     }
     times.back() = seconds_between(began, last);
-    fabric.largest(times);  // and all are through when the counters are read
+    fabric.largest(times);  // Also a barrier: all ranks are done when the counters are read.
     if (counts) measured.moved = difference(before, read_counters(options_.system));
     measured.total_s = times.back();
     times.pop_back();
@@ -264,14 +267,14 @@ class Collectives {
     if (step.last) report_traffic(step, measured);
   }
 
-  // By each host, where there are several: half of what is dealt out between two.
+  // The bytes that each of several hosts must have sent at least: half of what two ranks exchange.
   static std::int64_t least_sent(const Step& step, const Measured& measured) {
     const double part = bus_factor(step.operation, 2);
     const auto iterations = static_cast<double>(measured.times.size());
     return static_cast<std::int64_t>(part * static_cast<double>(step.bytes) * iterations);
   }
 
-  // Of every host, by its first rank.
+  // Reports the traffic of every host, as measured by the host's first rank.
   void report_traffic(const Step& step, const Measured& measured) {
     Json devices = Json::array();
     for (const auto& device : measured.moved)

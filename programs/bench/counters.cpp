@@ -10,9 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kPortUnit = 4;  // the counters of a port are in words of so many bytes
+constexpr std::int64_t kPortUnit = 4;  // the port counters count words of this many bytes
 constexpr std::int64_t kLeastToTell = std::int64_t{1} << 20;
-constexpr std::int64_t kInfiniBandType = 32;  // of an interface, as the kernel numbers them
+constexpr std::int64_t kInfiniBandType = 32;  // the kernel's type number of such an interface
 
 std::optional<std::int64_t> read_counter(const fs::path& file) {
   std::ifstream stream(file);
@@ -47,7 +47,7 @@ bool is_stacked(const fs::path& interface) {
   });
 }
 
-// The port through which the interface's IP goes; empty: none.
+// The port through which the interface's IP traffic passes; empty if there is none.
 std::string port_below(const fs::path& root, const fs::path& interface) {
   if (read_counter(interface / "type") != kInfiniBandType) return "";
   const auto devices = entries_of(interface / "device/infiniband");
@@ -89,7 +89,7 @@ std::vector<DeviceBytes> difference(const std::vector<DeviceBytes>& before,
       return each.name == now.name && each.rdma == now.rdma;
     });
     if (then == before.end()) continue;
-    // A counter may begin anew.
+    // A counter may restart from zero.
     moved.push_back({.name = now.name,
                      .rdma = now.rdma,
                      .sent = std::max<std::int64_t>(0, now.sent - then->sent),
@@ -117,7 +117,7 @@ bool mostly_rdma(const std::vector<DeviceBytes>& moved, std::int64_t least) {
   return 2 * rdma > all && 2 * rdma >= least;
 }
 
-// Two lines, the names and the numbers, each after "Tcp:".
+// The file has two lines that start with "Tcp:": names, then numbers.
 Segments count_segments(const fs::path& file) {
   std::ifstream stream(file);
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// How many bytes the network devices of this host have moved so far.
+// Counts the bytes that this host's network devices have moved.
 #pragma once
 
 #include <cstdint>
@@ -10,35 +10,36 @@ namespace muster::programs::bench {
 
 struct DeviceBytes {
   std::string name;   // "eth0", "mlx5_0:1"
-  bool rdma = false;  // else a network interface
+  bool rdma = false;  // false: a network interface
   std::int64_t sent = 0;
   std::int64_t received = 0;
-  std::string port = {};  // of an interface: the InfiniBand port that counts its bytes too
+  std::string port = {};  // for an interface: the InfiniBand port that counts the same bytes
 };
 
-// Of all interfaces but the loopback and those on top of others (a bond, a VLAN, a bridge), which
-// would count the same bytes again; and of all ports of RDMA devices. `root`: /sys. What cannot be
-// read is left out.
+// Reads the counters of all network interfaces and RDMA ports. Leaves out loopback and interfaces
+// on top of others (bonds, VLANs, bridges), which would count the same bytes again, and counters
+// that cannot be read. `root`: normally /sys.
 [[nodiscard]] std::vector<DeviceBytes> read_counters(const std::filesystem::path& root);
 
-// By name; devices that are in both. What interfaces moved through a port (IP over InfiniBand) is
-// not the port's: that was no RDMA.
+// The difference by name, for devices that are in both lists. Bytes that an interface moved through
+// a port (IP over InfiniBand) are subtracted from the port, because they were not RDMA.
 [[nodiscard]] std::vector<DeviceBytes> difference(const std::vector<DeviceBytes>& before,
                                                   const std::vector<DeviceBytes>& after);
 
-// RDMA devices sent at least half of `least`, which this host must have sent, and more than the
-// interfaces did. Never where `least` is so little that others' traffic may be as much.
+// Whether RDMA devices sent at least half of `least`, the bytes that this host must have sent, and
+// more than the interfaces did. Always false if `least` is so small that other traffic could be as
+// much.
 [[nodiscard]] bool mostly_rdma(const std::vector<DeviceBytes>& moved, std::int64_t least);
 
-// TCP's segments of this host (of its network namespace), as the kernel counts them. Zeros where it
-// does not tell.
+// The TCP segments of this host (of its network namespace), as the kernel counts them. Zeros if the
+// kernel does not report them.
 struct Segments {
   std::int64_t sent = 0;
   std::int64_t resent = 0;
 };
 [[nodiscard]] Segments count_segments(const std::filesystem::path& file = "/proc/net/snmp");
 
-// 0 where so little was sent that it means nothing.
+// Returns 0 if too few segments were sent to mean anything.
 [[nodiscard]] double resent_share(const Segments& before, const Segments& after);
 
 }  // namespace muster::programs::bench

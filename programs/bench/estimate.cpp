@@ -7,7 +7,7 @@
 namespace muster::programs::bench {
 namespace {
 
-// Below this a message costs what its start costs.
+// Below this size, the time of a message hardly depends on its size.
 constexpr std::int64_t kSmallBytes = std::int64_t{64} << 10;
 
 }  // namespace
@@ -16,7 +16,8 @@ void Estimate::note(const Step& step, double iteration_s, double loop_s, double 
   known_.push_back({step, iteration_s, std::max(0.0, whole_s - loop_s)});
 }
 
-// The same backend first, then the same operation, then the nearest size; the newest of equals.
+// Prefers the same backend, then the same operation, then the nearest size, and the newest of equal
+// ones.
 const Estimate::Known& Estimate::nearest(const Step& step) const {
   const auto distance = [&](const Known& known) {
     return std::tuple(known.step.backend != step.backend, known.step.operation != step.operation,
@@ -28,7 +29,7 @@ const Estimate::Known& Estimate::nearest(const Step& step) const {
   return *best;
 }
 
-// Above that, times are taken to grow with the size.
+// Assumes that times are proportional to the size, from kSmallBytes on.
 double Estimate::guess_s(const Step& step) const {
   const Known& known = nearest(step);
   const double growth = static_cast<double>(std::max(step.bytes, kSmallBytes)) /

@@ -1,4 +1,4 @@
-// What ranks tell each other over a fabric about what they measured.
+// Exchanges measurements between ranks over a fabric.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace muster::programs::bench {
 
-// Of every rank, by rank; every rank has the result. Collective.
+// Collective. Every rank gets the values of all ranks, in rank order.
 [[nodiscard]] std::vector<std::string> gather_texts(Fabric& fabric, const std::string& own);
 [[nodiscard]] std::vector<double> gather_number(Fabric& fabric, double own);
 

@@ -1,6 +1,6 @@
-// What moves data between the ranks, whichever it is: MPI itself, or a backend of c10d. Each
-// implementation is in a module that is loaded when it is wanted, so that MPI by itself needs no
-// PyTorch and no program needs an MPI.
+// A Fabric moves data between ranks: either MPI itself, or a backend of c10d. Each implementation
+// is in a module that is loaded on demand, so that bare MPI needs no PyTorch and no program needs
+// an MPI.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,19 @@ enum class Operation : std::uint8_t {
   kBarrier,
 };
 
-// Elements (float) of a rank's buffers. No `to`: the result is in the place of `from`.
+// Number of elements (float) in a rank's buffers. If `to` is 0, the result replaces `from`.
 struct Shape {
   std::size_t from = 0;
   std::size_t to = 0;
 };
 
-// Thrown by `run` where the fabric does not have the operation; any other error is a failure.
+// Thrown by `run` if the fabric does not support the operation. Any other exception is a failure.
 struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Every function but the first few is called by all ranks (those of messages: by the two), and
-// returns when this rank's part is complete. Errors are exceptions.
+// Except for the first few functions, all ranks call a function together (for messages, the two
+// ranks involved). It returns when this rank's part is complete. Errors are thrown.
 class Fabric {
  public:
   Fabric(int rank, int size) : rank_(rank), size_(size) {}
@@ -44,27 +44,28 @@ class Fabric {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
 
-  // The buffers that `run` uses, in the memory that the fabric works on; what was there is gone. An
-  // empty shape gives the memory back.
+  // Allocates the buffers for `run`, in the memory that the fabric works on. The old ones are lost.
+  // An empty shape only frees the memory.
   virtual void allocate(Shape shape) = 0;
-  // Both of them.
+  // Fills both buffers.
   virtual void fill(float value) = 0;
   virtual void write(std::size_t at, std::span<const float> values) = 0;  // into `from`
-  virtual void read(std::size_t at, std::span<float> values) = 0;         // of the result
+  virtual void read(std::size_t at, std::span<float> values) = 0;         // from the result
 
-  // Sums; broadcasts from rank 0; sends to the next rank and receives from the one before.
+  // Reductions compute sums, broadcasts start from rank 0, and messages go to the next rank and
+  // come from the previous one.
   virtual void run(Operation operation) = 0;
 
   virtual void send(const void* data, std::size_t bytes, int to) = 0;
   virtual void receive(void* data, std::size_t bytes, int from) = 0;
 
-  // For the measuring itself. Each value becomes the largest of all ranks'.
+  // For measuring: replaces each value by the largest of all ranks.
   virtual void largest(std::span<double> values) = 0;
-  virtual void from_first(std::span<std::int64_t> values) = 0;  // rank 0's for all
-  // `bytes` of each rank, one behind the other.
+  virtual void from_first(std::span<std::int64_t> values) = 0;  // sends rank 0's values to all
+  // Concatenates `bytes` bytes of each rank, in rank order.
   virtual void gather(const void* own, std::size_t bytes, void* all) = 0;
 
-  // When all went well, once: after it nothing is called.
+  // Called once, last of all, if there was no error.
   virtual void finish() {}
 
  private:
@@ -72,27 +73,28 @@ class Fabric {
   int size_;
 };
 
-// What the launcher says that this process is.
+// This process's place in the job, according to the launcher.
 struct World {
   int rank = 0;
   int size = 1;
   int local_rank = 0;
   int hosts = 1;
-  bool mpi = false;  // an MPI of this process would find its peers
+  bool mpi = false;  // an MPI in this process would find its peers
 };
 
 struct FabricRequest {
   std::string backend;  // "bare", "mpi", "gloo", "nccl"
   World world;
-  int wait_s = 0;  // how long for the other ranks, then for each operation; 0: as libmuster does
+  // Seconds to wait for other ranks and for each operation; 0: libmuster's defaults.
+  int wait_s = 0;
 };
 
-// What a module exports, and under which name. The caller owns the result.
+// The function that a module exports, and its name. The caller owns the returned object.
 using MakeFabric = Fabric* (*)(const FabricRequest& request);
 constexpr const char* kMakeFabric = "muster_bench_fabric";
 
-// Of the module of PyTorch: why a backend cannot be made here, as far as that shows without the
-// other ranks; empty: it can.
+// Exported by PyTorch's module: why a backend cannot be made here, as far as this rank alone can
+// tell; empty if it can.
 using FindMissing = std::string (*)(const FabricRequest& request);
 constexpr const char* kFindMissing = "muster_bench_missing";
 

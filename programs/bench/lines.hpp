@@ -1,5 +1,5 @@
-// The lines that rank 0 prints: one JSON object each, out at once, so that nothing is lost when the
-// run is cut short.
+// The lines that rank 0 prints: one JSON object each. Each is flushed at once, so that nothing is
+// lost if the run is interrupted.
 #pragma once
 
 #include <string>

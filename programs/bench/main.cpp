@@ -1,18 +1,18 @@
 // muster-bench: one rank of a measurement. `muster bench` starts it on all hosts; mpirun, srun and
-// torchrun can too.
+// torchrun can start it too.
 //
 //   collectives  operations at growing sizes, each with every backend in turn
 //   pairs        latency and bandwidth between pairs of ranks, round after round
 //   ddp          training steps with and without the exchange of gradients
 //
-// Rank 0 prints one JSON object a line, at once; "kind" tells which: measurement, skipped, traffic,
-// pair, training, progress, and end when all was measured. Every line has "muster_bench": 1. Other
-// ranks print nothing. Exit code: 0, 1 (it failed, and why is on standard error), 2 (the flags), 3
-// (an operation gave wrong results).
+// Rank 0 prints one JSON object per line and flushes each. The key "kind" is measurement, skipped,
+// traffic, pair, training, progress, or, when everything was measured, end. Every line has
+// "muster_bench": 1. Other ranks print nothing. Exit codes: 0, 1 (failure, with the reason on
+// standard error), 2 (wrong flags), 3 (an operation gave wrong results).
 //
-// The executable knows neither PyTorch nor an MPI. What moves the data is a Fabric (fabric.hpp) in
-// a module in ../lib/muster, loaded when it is wanted: MPI's own calls for each ABI
-// (bare_module.cpp), and c10d's backends with the training (torch_fabric.cpp, torch_training.cpp).
+// The executable depends on neither PyTorch nor an MPI. A Fabric (fabric.hpp) moves the data. It is
+// in a module in ../lib/muster that is loaded on demand: MPI's own calls for each ABI
+// (bare_module.cpp), or c10d's backends and the training (torch_fabric.cpp, torch_training.cpp).
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -76,8 +76,8 @@ void say_failure(const World& world, const std::string& message) {
   say((world.rank == 0 ? "" : "rank " + std::to_string(world.rank) + ": ") + message);
 }
 
-// Others may be waiting for this rank, and MPI_Finalize would wait for them: that it left without
-// tells the launcher to end them.
+// Other ranks may be waiting for this one, and MPI_Finalize would wait for them. Exiting without
+// MPI_Finalize makes the launcher end them.
 [[noreturn]] void leave_failed() {
   std::fflush(nullptr);
   _exit(kFailed);
@@ -99,8 +99,8 @@ int run(int count, char** words, World& world) {
     check_options(options, world);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return world.rank == 0 ? app.exit(error) : 0;  // --help
-    // Every rank says it, in the same words: an engine kills all of them when the first one fails,
-    // and rank 0 may not have come so far.
+    // Every rank prints the error, in the same words. When the first rank fails, an engine kills
+    // all others, and rank 0 may not have got this far.
     say(error.what());
     return kUsage;
   } catch (const std::invalid_argument& error) {

@@ -1,4 +1,4 @@
-// What muster-bench measures, one function a subcommand.
+// The measurements of muster-bench, one function per subcommand.
 #pragma once
 
 #include "programs/bench/lines.hpp"
@@ -6,7 +6,7 @@
 
 namespace muster::programs::bench {
 
-// How many elements were wrong, of all ranks; the same on all of them.
+// Returns the number of wrong elements on all ranks, which is the same on every rank.
 [[nodiscard]] std::int64_t measure_collectives(const CollectivesOptions& options,
                                                const World& world, const Lines& lines);
 

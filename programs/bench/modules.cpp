@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Installed, the libraries are in MUSTER_LIBDIR; where they were built, in lib.
+// In an installation the modules are in MUSTER_LIBDIR; in a build directory, in lib.
 fs::path modules_folder() {
   const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
   const fs::path installed = prefix / MUSTER_LIBDIR / "muster";
@@ -39,7 +39,7 @@ Function of_torch(const char* name, const std::string& wanted_by) {
           "collectives and pairs) works without PyTorch");
 }
 
-// Of the MPI that this process has: looked for once.
+// The ABI of this process's MPI. Only the first call looks for it.
 std::string mpi_abi() {
   mpi::look_for_plugins_in(modules_folder());
   static const std::string abi = mpi::loaded_library().abi;
@@ -69,7 +69,8 @@ std::string missing_here(const std::string& backend, const World& world) try {
   }
   const FabricRequest request{.backend = backend, .world = world};
   std::string why = of_torch<FindMissing>(kFindMissing, backend)(request);
-  if (over_mpi) static_cast<void>(mpi_abi());  // PyTorch's module before MPI, as without --optional
+  // Load PyTorch's module before MPI, as without --optional.
+  if (over_mpi) static_cast<void>(mpi_abi());
   return why;
 } catch (const std::exception& error) {
   return one_line(error.what());

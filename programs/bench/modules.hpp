@@ -1,4 +1,4 @@
-// Loads the module that a backend needs, when it is needed.
+// Loads the module of a backend on demand.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,16 @@
 
 namespace muster::programs::bench {
 
-// Why this backend cannot be made, as far as that shows on this rank alone; empty: it can.
+// Why this backend cannot be made, as far as this rank alone can tell; empty if it can.
 [[nodiscard]] std::string missing_here(const std::string& backend, const World& world);
 
-// Collective. Throws what is missing and what to do. `wait_s`: see FabricRequest.
+// Collective. Throws an error that says what is missing and what to do. `wait_s`: see
+// FabricRequest.
 [[nodiscard]] std::unique_ptr<Fabric> make_fabric(const std::string& backend, const World& world,
                                                   int wait_s = 0);
 
-// On a rank without PyTorch, the part that it has in other ranks' make_fabric("mpi"): they would
-// wait for it. Collective with that.
+// For a rank without PyTorch: takes part in initialising MPI, which the other ranks do in
+// make_fabric("mpi"). They would wait for it otherwise. Collective with that.
 void begin_mpi_without_torch();
 
 [[nodiscard]] Training train(const TrainingRequest& request, const TellProgress& tell);

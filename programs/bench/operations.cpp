@@ -19,7 +19,7 @@ constexpr std::array kNames = {
     std::pair(Operation::kBarrier, "barrier"),
 };
 
-// Each rank has its own part of the bytes.
+// Whether each rank has its own part of the data.
 bool deals_out(Operation operation) {
   return operation == Operation::kAllGather || operation == Operation::kReduceScatter ||
          operation == Operation::kAllToAll;
@@ -53,7 +53,7 @@ std::vector<std::int64_t> sizes_of(Operation operation, int ranks, std::int64_t 
   for (std::int64_t wanted = min; wanted <= max; wanted *= factor) {
     const std::int64_t bytes = wanted / unit * unit;
     if (bytes > 0 && (sizes.empty() || sizes.back() != bytes)) sizes.push_back(bytes);
-    if (wanted > max / factor) break;  // the next could be too large for its type
+    if (wanted > max / factor) break;  // the next size could overflow
   }
   return sizes;
 }

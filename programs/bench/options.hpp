@@ -22,14 +22,14 @@ struct CollectivesOptions {
   std::int64_t max = std::int64_t{64} << 20;
   int factor = 2;
   int iterations = 0;  // 0: as many as fit into `seconds`
-  int warmup = -1;     // -1: a part of `seconds`
+  int warmup = -1;     // -1: a share of `seconds`
   double seconds = 0.5;
-  bool optional = false;        // a backend that cannot be made is left out
-  std::string system = "/sys";  // where the counters of the network are
+  bool optional = false;        // leave out backends that cannot be made
+  std::string system = "/sys";  // the folder with the network counters
 };
 
 using RankPair = std::pair<int, int>;
-using Round = std::vector<RankPair>;  // no rank twice
+using Round = std::vector<RankPair>;  // contains each rank at most once
 
 struct PairsOptions {
   std::string rounds;
@@ -48,10 +48,10 @@ struct Options {
 
 void add_options(CLI::App& app, Options& options);
 
-// Throws std::invalid_argument where flags contradict each other or do not fit the job.
+// Throws std::invalid_argument if flags contradict each other or do not fit the job.
 void check_options(const Options& options, const World& world);
 
-// "0-1,2-3;0-2,1-3". Throws std::invalid_argument.
+// Parses "0-1,2-3;0-2,1-3". Throws std::invalid_argument.
 [[nodiscard]] std::vector<Round> parse_rounds(const std::string& text, int ranks);
 
 }  // namespace muster::programs::bench

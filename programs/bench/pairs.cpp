@@ -1,4 +1,5 @@
-// Pairs of ranks: the lower one decides what comes and tells the other by message.
+// Measures pairs of ranks. The lower rank leads: it decides what comes next and tells the other by
+// message.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,16 +21,17 @@ using PairClock = std::chrono::steady_clock;
 constexpr std::size_t kPing = 8;  // bytes
 constexpr std::size_t kFirstMessage = std::size_t{64} << 10;
 constexpr std::size_t kLargestMessage = std::size_t{64} << 20;
-constexpr double kLongEnough = 0.02;  // seconds of a message
-constexpr double kVeryLong = 0.1;     // likewise: what memory and windows cost does not show
-constexpr int kFewestMessages = 5;    // of which the one in the middle counts
+constexpr double kLongEnough = 0.02;  // seconds per message
+// Seconds per message; start-up costs of memory and windows are then negligible.
+constexpr double kVeryLong = 0.1;
+constexpr int kFewestMessages = 5;  // the median of them counts
 constexpr int kFewestPings = 20;
 constexpr int kMostPings = 200;
 constexpr double kPingSeconds = 0.1;
 
 enum class Order : std::int64_t { kEcho, kTake, kGive, kDone };
 
-// So many messages of so many bytes.
+// A number of messages and their size.
 struct Command {
   Order order{};
   std::int64_t bytes = 0;
@@ -37,10 +39,10 @@ struct Command {
 };
 
 struct Link {
-  double to_other = 0;    // bytes a second
-  double from_other = 0;  // likewise
+  double to_other = 0;    // bytes per second
+  double from_other = 0;  // bytes per second
   double latency_s = 0;
-  double resent = 0;  // share of TCP's segments that this side had to send again
+  double resent = 0;  // share of the TCP segments that this side had to resend
 };
 
 double pair_seconds(PairClock::time_point from) {
@@ -63,7 +65,7 @@ class Leader {
   }
 
  private:
-  // The other side has its memory ready when this returns.
+  // When this returns, the other side has its memory ready.
   void command(const Command& command) {
     fabric_.send(&command, sizeof(command), other_);
     fabric_.receive(word_.data(), word_.size(), other_);
@@ -81,7 +83,7 @@ class Leader {
         times.push_back(pair_seconds(began));
       }
     };
-    round_trips(2);  // connects
+    round_trips(2);  // establishes the connection
     times.clear();
     const auto began = PairClock::now();
     round_trips(kFewestPings);
@@ -91,7 +93,8 @@ class Leader {
     return times[times.size() / 2] / 2;
   }
 
-  // Of each message, with a word the other way: an acknowledgement, or the request for it.
+  // The time of each message, including a word in return: an acknowledgement, or the request for
+  // the message.
   std::vector<double> messages_s(Order order, std::size_t bytes, std::int64_t count) {
     memory_.resize(bytes);
     command({order, static_cast<std::int64_t>(bytes), count});
@@ -110,8 +113,8 @@ class Leader {
     return times;
   }
 
-  // By the message in the middle: a host that sleeps for a moment is not a slow link. Frames that
-  // are lost are counted as such.
+  // Uses the median message, because a host that pauses for a moment is not a slow link. Lost
+  // frames are counted separately.
   double bandwidth(Order order) {
     std::size_t bytes = kFirstMessage;
     double message_s = messages_s(order, bytes, 1).front();
@@ -119,12 +122,12 @@ class Leader {
       bytes *= 2;
       message_s = messages_s(order, bytes, 1).front();
     }
-    // The first of a size touches new memory on both sides, and does not count.
+    // The first message of a size touches new memory on both sides, so it does not count.
     if (message_s < kVeryLong) message_s = messages_s(order, bytes, 1).front();
     std::vector<double> times;
     double took_s = 0;
     while (took_s < seconds_ || (times.size() < kFewestMessages && took_s < 5 * seconds_)) {
-      // In bunches of what should fill the rest of the time.
+      // Sends as many as should fill the remaining time.
       const double rest = (seconds_ - took_s) / std::max(message_s, 1e-6);
       const auto more = static_cast<std::int64_t>(std::clamp(rest, 1.0, 1e6));
       for (const double one : messages_s(order, bytes, more)) {
@@ -145,7 +148,7 @@ class Leader {
   std::vector<char> memory_;
 };
 
-// The side that does as it is told.
+// The side that follows the leader's commands.
 void follow(Fabric& fabric, int leader) {
   std::array<char, 4> word{};
   std::vector<char> memory;
@@ -169,7 +172,7 @@ void follow(Fabric& fabric, int leader) {
   }
 }
 
-// What this rank has found in the round; only a pair's leader measures its speed.
+// What this rank measured in the round. Only the leader of a pair measures speed.
 Link take_part(Fabric& fabric, const Round& round, double seconds) {
   Link link;
   const Segments before = count_segments();
@@ -202,8 +205,8 @@ void report_round(const Round& round, const std::vector<Link>& links, bool again
 
 void measure_pairs(const PairsOptions& options, const World& world, const Lines& lines) {
   const auto rounds = parse_rounds(options.rounds, world.size);
-  // Ranks that wait poll, and where hosts share processors (virtual machines, the lab) they take
-  // the time of those that measure: pairs then look slow that are not. Before MPI begins.
+  // Waiting ranks poll. Where hosts share CPUs (virtual machines, the lab), polling slows down the
+  // ranks that measure, and good pairs look slow. This must be set before MPI is initialised.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   const auto made = make_fabric(options.backend, world);
   Fabric& fabric = *made;

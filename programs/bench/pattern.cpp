@@ -9,11 +9,13 @@
 namespace muster::programs::bench {
 namespace {
 
-// Values repeat after so many places; a prime, so that no part of a buffer begins like another.
+// Values repeat after this many places. It is prime, so that parts of a buffer do not start with
+// equal values.
 constexpr std::size_t kPeriod = 4093;
 constexpr std::size_t kMostValues = 1021;
-constexpr std::size_t kExact = std::size_t{1} << 24;  // whole numbers up to this are, in a float
-constexpr float kNothing = -1;                        // in no result
+// A float represents whole numbers up to this exactly.
+constexpr std::size_t kExact = std::size_t{1} << 24;
+constexpr float kNothing = -1;  // occurs in no result
 constexpr std::size_t kPiece = std::size_t{1} << 16;
 
 using Table = std::array<float, kPeriod>;
@@ -22,7 +24,7 @@ constexpr std::size_t kPlaceStep = 31;
 constexpr std::size_t kRankStep = 17;
 constexpr std::size_t kRoundStep = 7;
 
-// Values are below this: the sum of all ranks' is still exact. None of the steps may be lost in it.
+// The values are below this limit, so that the sum over all ranks is still exact in a float.
 std::size_t values_for(int ranks) {
   std::size_t values =
       std::clamp<std::size_t>(kExact / static_cast<std::size_t>(ranks), 2, kMostValues);
@@ -46,7 +48,8 @@ Table values_of(int rank, int ranks, int round) {
 
 Table sums_of(int ranks, int round) {
   const std::size_t values = values_for(ranks);
-  // As many ranks as there are values have each of them once: the step has no divisor in common.
+  // Any `values` consecutive ranks have each value once, because the step and `values` have no
+  // common divisor.
   const std::size_t whole = static_cast<std::size_t>(ranks) / values * (values * (values - 1) / 2);
   const int rest = static_cast<int>(static_cast<std::size_t>(ranks) % values);
   Table table;
@@ -58,12 +61,13 @@ Table sums_of(int ranks, int round) {
   return table;
 }
 
-// Checks results piece by piece, so that a device's memory can be read.
+// Checks results piece by piece, because they may be in a device's memory.
 class Checker {
  public:
   explicit Checker(Fabric& fabric) : fabric_(fabric), piece_(kPiece) {}
 
-  // `count` elements of the result from `at` on must be the table's from `place` on.
+  // Checks that `count` elements of the result from `at` on equal those of the table from `place`
+  // on.
   void expect(std::size_t at, std::size_t count, const Table& table, std::size_t place) {
     std::size_t row = place % kPeriod;
     for (std::size_t done = 0; done < count;) {

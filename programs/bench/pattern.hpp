@@ -1,4 +1,4 @@
-// Values that depend on rank and place, and whether an operation made of them what it must.
+// Test data whose values depend on rank and position, and a check of the results of an operation.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace muster::programs::bench {
 
-// Fills the buffers of this shape, runs the operation once and looks at every element of the
-// result; how many of this rank's are wrong. `round`: other values each time, so that no result of
-// an earlier call passes. `took_s`: the operation alone.
+// Fills buffers of this shape, runs the operation once and checks every element of the result.
+// Returns how many of this rank's elements are wrong. `round`: use a different number each time, so
+// that the result of an earlier call cannot pass. `took_s`: the time of the operation alone.
 [[nodiscard]] std::int64_t run_checked(Fabric& fabric, Operation operation, Shape shape, int round,
                                        double& took_s);
 

@@ -21,7 +21,7 @@ at::Tensor bytes_at(const void* data, std::size_t bytes) {
   return at::from_blob(const_cast<void*>(data), {static_cast<int64_t>(bytes)}, at::kByte);
 }
 
-// c10d's own words for an operation that a backend does not have; older ones throw no type for it.
+// c10d's messages for operations that a backend lacks. Older versions throw no special type.
 bool says_unsupported(const std::exception& error) {
   if (dynamic_cast<const c10::NotImplementedError*>(&error) != nullptr) return true;
   const std::string_view text = error.what();
@@ -38,7 +38,7 @@ at::Device device_of(const std::string& name, const c10d::ProcessGroup& group, i
     throw std::runtime_error(
         "this PyTorch sees no CUDA device; use a CUDA build of PyTorch on a host with a GPU, or a "
         "backend other than nccl (for ddp also --device cpu)");
-  // The member: a const group's getter is not const.
+  // Uses the member function on a non-const group, because the getter is not const.
   const auto bound = const_cast<c10d::ProcessGroup&>(group).getBoundDeviceId();
   return bound ? *bound : at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
 }
@@ -115,7 +115,7 @@ void TorchFabric::send_and_receive() {
   const int next = (rank() + 1) % size();
   const int before = (rank() + size() - 1) % size();
   if (size() == 1) throw Unsupported("c10d's backends cannot send from a rank to itself");
-  // NCCL has to learn of both before it begins either.
+  // NCCL must know of both the send and the receive before it begins either.
   const bool together = data_->supportsCoalescing() && !device_.is_cpu();
   if (together) data_->startCoalescing();
   const auto sent = data_->send(from_, next, 0);

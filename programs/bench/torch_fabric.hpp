@@ -1,4 +1,4 @@
-// A backend of c10d as a Fabric.
+// A c10d backend as a Fabric.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace muster::programs::bench {
 
-// Where the tensors of this rank are. CUDA: the group's device, else that of the local rank. This
-// was compiled and never run: there was no GPU.
+// The device for this rank's tensors. For CUDA, the group's device, else the one with the local
+// rank's number. The CUDA path was compiled but never run, for lack of a GPU.
 [[nodiscard]] at::Device device_of(const std::string& name, const c10d::ProcessGroup& group,
                                    int local_rank);
 
-// Until all work of the device is done; nothing to do on a processor.
+// Waits until the device has finished all work. Does nothing for a CPU.
 void settle_device(const at::Device& device);
 
 class TorchFabric final : public Fabric {
@@ -43,9 +43,9 @@ class TorchFabric final : public Fabric {
 
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   at::Device device_;
-  c10::intrusive_ptr<c10d::Backend> data_;     // of the device
-  c10::intrusive_ptr<c10d::Backend> control_;  // of the processor
-  std::vector<at::Tensor> from_;               // one each, as c10d takes them
+  c10::intrusive_ptr<c10d::Backend> data_;     // for the device
+  c10::intrusive_ptr<c10d::Backend> control_;  // for the CPU
+  std::vector<at::Tensor> from_;               // one tensor each; c10d takes vectors
   std::vector<at::Tensor> to_;
   bool in_place_ = true;
 };

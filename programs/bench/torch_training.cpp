@@ -1,5 +1,5 @@
-// Training steps with and without the exchange of gradients, in turns, so that what else happens on
-// the hosts meets both.
+// Measures training steps with and without the exchange of gradients. The two kinds alternate, so
+// that other load on the hosts affects both.
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -18,10 +18,10 @@ namespace {
 using StepClock = std::chrono::steady_clock;
 using torch::Tensor;
 
-constexpr double kWholeSeconds = 10;  // about, where nobody says how many steps
+constexpr double kWholeSeconds = 10;  // approximate time if the number of steps is not given
 constexpr int kFewestSteps = 3;       // of each kind
 constexpr int kMostSteps = 500;
-constexpr int kTurns = 4;  // of blocks
+constexpr int kTurns = 4;  // alternating blocks
 constexpr int64_t kMlpWidth = 1024;
 constexpr int64_t kMlpClasses = 10;
 constexpr int64_t kClasses = 1000;
@@ -78,7 +78,7 @@ class Trainer {
   [[nodiscard]] int64_t batch() const { return batch_; }
   [[nodiscard]] std::vector<Tensor> parameters() const { return model_.parameters(); }
 
-  // Slowest rank of each step, one value a step.
+  // Times of the slowest rank, one value per step.
   struct Block {
     std::vector<double> whole;
     std::vector<double> backward;
@@ -90,7 +90,8 @@ class Trainer {
     std::vector<double> times;
     {
       const auto alone = model_.no_sync();
-      static_cast<void>(step());  // the first after an exchange still brings rank 0's buffers
+      // The first step after an exchange still broadcasts rank 0's buffers.
+      static_cast<void>(step());
       times = run_steps(steps);
     }
     return slowest(std::move(times));
@@ -108,7 +109,7 @@ class Trainer {
     return made;
   }
 
-  // Of each step the whole, then its backward pass.
+  // For each step, the whole time followed by the time of the backward pass.
   std::vector<double> run_steps(int steps) {
     std::vector<double> times;
     for (int i = 0; i < steps; ++i) {
@@ -155,7 +156,7 @@ class Trainer {
   Tensor target_;
 };
 
-// Of each kind; rank 0 decides.
+// The number of steps of each kind. Rank 0 decides.
 int steps_for(const TrainingRequest& request, Trainer& trainer, double both_s) {
   std::int64_t steps = request.steps;
   if (steps == 0)
@@ -174,7 +175,7 @@ Training measure_training_steps(const TrainingRequest& request, Trainer& trainer
                                 const TellProgress& tell) {
   const std::string name = request.model + ", " + request.backend;
   tell(name + ": warm-up", 0, 1 + 2 * kTurns, -1);
-  // Two with the exchange: after the first, buckets are made anew.
+  // Two steps with exchange, because the buckets are rebuilt after the first.
   static_cast<void>(trainer.block(2, true));
   const double both_s = trainer.block(1, false).whole.back() + trainer.block(1, true).whole.back();
   const int steps = steps_for(request, trainer, both_s);
@@ -185,7 +186,7 @@ Training measure_training_steps(const TrainingRequest& request, Trainer& trainer
   const auto began = StepClock::now();
   const auto announce = [&](const std::string& what, int done) {
     const double gone = std::chrono::duration<double>(StepClock::now() - began).count();
-    // The first block's time is not known, but how long a step takes is.
+    // Before the first block has run, estimate its time from that of single steps.
     const double left =
         done == 0 ? both_s * (steps + turns / 2.0) : gone / done * (2 * turns - done);
     tell(name + ": " + what, 1 + done, parts, left);

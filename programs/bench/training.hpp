@@ -1,4 +1,4 @@
-// A short training of a model under DistributedDataParallel, which the module of PyTorch does.
+// A short training of a model under DistributedDataParallel, implemented in PyTorch's module.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ struct TrainingRequest {
   std::string backend;
   std::string device;
   int steps = 0;       // of each kind; 0: as many as fit into about 10 s
-  int batch = 0;       // samples of a rank; 0: the model's
-  int image_size = 0;  // 0: the model's
-  int hosts = 0;       // as whoever started this knows them; 0: as the launcher tells
+  int batch = 0;       // samples per rank; 0: the model's default
+  int image_size = 0;  // 0: the model's default
+  int hosts = 0;       // as known to the program that started this one; 0: ask the launcher
   World world;
 };
 
 struct Training {
-  int steps = 0;  // that were counted, with the exchange of gradients
+  int steps = 0;  // measured steps with the exchange of gradients
   std::int64_t samples = 0;
   double step_s = 0;
   double compute_s = 0;
@@ -30,7 +30,8 @@ struct Training {
   std::int64_t gradient_bytes = 0;
 };
 
-// What comes now, how many parts are done, of how many, and how long the rest takes (-1: unknown).
+// Gets the current activity, the number of parts done and in total, and the remaining time (-1 if
+// unknown).
 using TellProgress = std::function<void(const std::string& what, int done, int of, double left_s)>;
 
 using Train = Training (*)(const TrainingRequest& request, const TellProgress& tell);

@@ -5,7 +5,7 @@
 
 namespace muster::programs::bench {
 
-// Without the stack that PyTorch adds, and with "; " where a line ended: "what; what to do".
+// Removes the backtrace that PyTorch adds, and joins lines with "; ": "what; what to do".
 [[nodiscard]] std::string one_line(const std::string& message);
 
 }  // namespace muster::programs::bench

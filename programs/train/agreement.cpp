@@ -20,7 +20,7 @@ void say_agreed(const Group& group, const std::string& text) {
   try {
     static_cast<void>(gather_texts(*group, ""));
   } catch (const std::exception&) {
-    // A rank has ended already, so nobody is left to wait for.
+    // A rank has already ended, so there is nobody to wait for.
   }
 }
 
@@ -37,7 +37,7 @@ void together(const Group& group, const std::function<void()>& act) {
                                     [](const std::string& text) { return !text.empty(); });
   if (failed == 0) return;
   if (texts.size() == 1) throw AgreedError(failure);
-  std::map<std::string, std::string> ranks;  // by what they say
+  std::map<std::string, std::string> ranks;  // by their message
   for (size_t rank = 0; rank < texts.size(); ++rank) {
     if (texts[rank].empty()) continue;
     const std::string host = first_part(texts[rank]);

@@ -1,4 +1,4 @@
-// What the ranks find out together, so that none is left waiting for one that has failed.
+// Makes ranks agree on errors, so that none is left waiting for a rank that has failed.
 #pragma once
 
 #include <functional>
@@ -15,21 +15,21 @@ namespace muster::programs {
 
 using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
 
-// All ranks throw it with the same text, after a collective that all of them have finished.
+// Thrown on all ranks with the same text, after a collective that all of them completed.
 class AgreedError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 // Rank 0 writes the text to standard error. The other ranks wait for that, because an engine kills
-// all ranks, and with them the message, when the first one exits with an error.
+// all ranks when the first one exits with an error, and the message would be lost.
 void say_agreed(const Group& group, const std::string& text);
 
-// Collective, like all here: calls `act` on every rank. Where it throws on any, all throw an
-// AgreedError that names the ranks and their hosts.
+// Collective, like all functions here. Calls `act` on every rank. If it throws on any rank, all
+// ranks throw an AgreedError that names the failed ranks and their hosts.
 void together(const Group& group, const std::function<void()>& act);
 
-// Throws where a rank has another copy of a file than rank 0 has.
+// Throws if a rank's copy of a file differs from rank 0's.
 void check_same_files(const Group& group, const std::vector<DataFile>& files);
 
 }  // namespace muster::programs

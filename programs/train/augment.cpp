@@ -7,7 +7,7 @@
 namespace muster::programs {
 namespace {
 
-// One round of SplitMix64: a good mix of 64 bits.
+// One round of SplitMix64, which mixes 64 bits well.
 uint64_t mixed(uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -15,11 +15,12 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Where an enlarged pixel lies between two of the source, pixels being areas and not points.
+// The position of an enlarged pixel between two source pixels. Pixels are treated as areas, not
+// points.
 struct Between {
   int64_t low = 0;
   int64_t high = 0;
-  float part = 0;  // of the high one
+  float part = 0;  // weight of the pixel `high`
 };
 
 std::vector<Between> positions(int64_t from, int64_t to) {
@@ -90,7 +91,7 @@ void Painter::crop(int64_t sample, const Drawn& drawn, float* out) const {
   }
 }
 
-// Bilinear.
+// Bilinear interpolation.
 void Painter::enlarge(const float* from, float* out) const {
   const std::vector<Between> rows = positions(set_.height, size_);
   const std::vector<Between> columns = positions(set_.width, size_);

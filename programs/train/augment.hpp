@@ -1,4 +1,4 @@
-// From the bytes of an image to the numbers that a model sees.
+// Turns the bytes of an image into the numbers that a model gets.
 #pragma once
 
 #include <array>
@@ -14,24 +14,24 @@ struct Normalisation {
 };
 
 struct Augmentation {
-  int64_t shift = 0;  // at most, each way; what comes in is black
+  int64_t shift = 0;  // at most, in each direction; new pixels are black
   bool mirror = false;
   uint64_t seed = 0;
 };
 
-// What was drawn for a sample: by seed, epoch and sample alone, so that neither the number of ranks
-// or threads nor an interruption changes it.
+// The random choices for a sample. They depend only on seed, epoch and sample, so the number of
+// ranks or threads and interruptions do not change them.
 struct Drawn {
-  int64_t down = 0;  // of what is seen
+  int64_t down = 0;  // offset of the visible part
   int64_t right = 0;
   bool mirrored = false;
 };
 [[nodiscard]] Drawn draw(const Augmentation& augmentation, int64_t epoch, int64_t sample);
 
-// Makes the images of a set into floats.
+// Converts the images of a set to floats.
 class Painter {
  public:
-  // `size` 0: as they are.
+  // `size` 0: keep the images' size.
   Painter(const ImageSet& set, const Normalisation& normalisation, int64_t size);
 
   [[nodiscard]] int64_t height() const { return size_ > 0 ? size_ : set_.height; }
@@ -48,7 +48,7 @@ class Painter {
 
   const ImageSet& set_;
   int64_t size_;
-  std::array<std::array<float, 256>, 3> values_;  // of each byte, by channel
+  std::array<std::array<float, 256>, 3> values_;  // of each byte value, by channel
 };
 
 }  // namespace muster::programs

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kSide = 32;
 constexpr int64_t kChannels = 3;
 constexpr int64_t kPixels = kChannels * kSide * kSide;
-constexpr int64_t kRecord = 1 + kPixels;  // the label, then red, green and blue
+constexpr int64_t kRecord = 1 + kPixels;  // the label, then the red, green and blue planes
 constexpr int64_t kClasses = 10;
 
 void read_records(const std::string& folder, const std::string& name, ImageSet& set,
@@ -41,7 +41,7 @@ void read_pickle(const std::string& folder, const std::string& name, ImageSet& s
   add_cifar10_pickle(folder + "/" + name, bytes, set);
 }
 
-// Both versions may be there; their images are the same, and the binary one is read faster.
+// Both versions may be present. Their images are equal, and the binary version is faster to read.
 std::string folder_with_batches(const std::string& given) {
   for (const char* const below : {"/cifar-10-batches-bin", "/cifar-10-batches-py"}) {
     if (std::filesystem::is_directory(given + below)) return given + below;

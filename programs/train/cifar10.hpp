@@ -8,8 +8,8 @@
 
 namespace muster::programs {
 
-// In that folder, or in cifar-10-batches-bin or cifar-10-batches-py below it. The files are taken
-// to be hostile; any number of images is accepted. Throws BadFile.
+// Looks in that folder, and in cifar-10-batches-bin or cifar-10-batches-py below it. Accepts any
+// number of images. The files may be hostile. Throws BadFile.
 [[nodiscard]] Dataset read_cifar10(const std::string& folder);
 
 }  // namespace muster::programs

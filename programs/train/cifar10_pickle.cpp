@@ -8,7 +8,7 @@
 namespace muster::programs {
 namespace {
 
-// The instructions of protocol 2 that occur in CIFAR-10's files, with the names of Python's
+// The instructions of pickle protocol 2 that CIFAR-10's files use, with their names from Python's
 // pickletools.
 enum class Code : uint8_t {
   kProto = 0x80,
@@ -40,7 +40,8 @@ enum class Code : uint8_t {
 struct PickledPixels {
   int64_t images = 0;
   int64_t bytes_each = 0;
-  bool column_after_column = false;  // the first byte of every image, then the second of every one
+  // Fortran order: the first byte of every image, then the second of every image.
+  bool column_after_column = false;
   std::span<const uint8_t> bytes;
 };
 
@@ -94,7 +95,7 @@ std::span<const uint8_t> PickleReader::take(size_t count) {
   return taken;
 }
 
-// Little-endian.
+// Reads a little-endian number.
 uint32_t PickleReader::take_number(size_t count) {
   uint32_t value = 0;
   unsigned shift = 0;
@@ -105,8 +106,8 @@ uint32_t PickleReader::take_number(size_t count) {
   return value;
 }
 
-// The next instruction that does something. BinPut and LongBinPut number a value for later use;
-// these files never use it.
+// The next instruction other than BinPut and LongBinPut, which store a value for later use. These
+// files never use a stored value.
 Code PickleReader::peek() {
   while (at_ < bytes_.size()) {
     const auto code = static_cast<Code>(bytes_[at_]);
@@ -162,7 +163,7 @@ void PickleReader::expect_number(int64_t value) {
   if (number() != value) refuse("the number before it is not " + std::to_string(value));
 }
 
-// The name of something in a module of Python's. It is compared, not looked up.
+// Expects the name of an object in a Python module. The name is only compared, never looked up.
 void PickleReader::expect_global(std::string_view module_and_name) {
   expect(Code::kGlobal);
   const auto found = take(std::min(module_and_name.size(), bytes_.size() - at_));
@@ -174,7 +175,7 @@ void PickleReader::expect_global(std::string_view module_and_name) {
 template <class Item>
 void PickleReader::list(Item item) {
   expect(Code::kEmptyList);
-  while (peek() == Code::kMark) {  // a thousand items at a time
+  while (peek() == Code::kMark) {  // Python writes long lists in parts of a thousand items
     ++at_;
     while (peek() != Code::kAppends) item();
     ++at_;
@@ -212,7 +213,7 @@ void PickleReader::expect_type_of_bytes() {
   expect(Code::kBuild);
 }
 
-// What NumPy writes for an array: an empty one, then its version, shape, type, order and bytes.
+// Reads NumPy's form of an array: an empty array, then version, shape, type, order and bytes.
 PickledPixels PickleReader::array() {
   PickledPixels pixels;
   expect_global("numpy.core.multiarray\n_reconstruct\n");
@@ -235,7 +236,7 @@ PickledPixels PickleReader::array() {
   return pixels;
 }
 
-// The batch's own name and the images' file names.
+// Skips values that are not needed: the batch's name and the images' file names.
 void PickleReader::skip_value() {
   if (peek() == Code::kEmptyList) return list([this] { (void)string(); });
   (void)string();

@@ -1,5 +1,5 @@
-// One batch of CIFAR-10's Python version: a pickle of a dictionary with labels and an array of
-// pixels, as Python 2 wrote it.
+// Reads a batch of CIFAR-10's Python version: a pickle, written by Python 2, of a dictionary with
+// labels and an array of pixels.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace muster::programs {
 
-// Adds the images of the batch to `set`. A pickle is a program. This reader runs none: it compares
-// the bytes with the instructions of CIFAR-10's own files and refuses everything else. Throws
-// BadFile, with the offset; `path` is for people.
+// Adds the batch's images to `set`. A pickle is a program, but this reader runs none: it compares
+// the bytes with the instructions in CIFAR-10's own files and rejects everything else. Throws
+// BadFile with the offset. `path` is for messages.
 void add_cifar10_pickle(const std::string& path, const std::vector<uint8_t>& bytes, ImageSet& set);
 
 }  // namespace muster::programs

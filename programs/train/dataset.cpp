@@ -20,7 +20,8 @@
 namespace muster::programs {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 36;  // 64 GiB: nobody has such a file of these kinds
+// 64 GiB; real files of these kinds are much smaller.
+constexpr int64_t kMostBytes = int64_t{1} << 36;
 
 std::string hash_of(const std::vector<uint8_t>& bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
@@ -32,7 +33,7 @@ std::string hash_of(const std::vector<uint8_t>& bytes) {
 
 class OpenFile {
  public:
-  // O_NONBLOCK: the opening of a FIFO waits for its writer.
+  // O_NONBLOCK, because opening a FIFO would wait for its writer.
   explicit OpenFile(const std::string& path)
       : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~OpenFile() {

@@ -1,4 +1,4 @@
-// Images with labels, in memory, as their files have them.
+// Images with labels, in memory, as stored in their files.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace muster::programs {
 
-// A file that was read, as other ranks must have it too.
+// A file that was read. Other ranks must have an equal one.
 struct DataFile {
   std::string name;
   std::string hash;  // XXH3, 128 bits, hexadecimal
@@ -18,7 +18,7 @@ struct ImageSet {
   int64_t channels = 0;
   int64_t height = 0;
   int64_t width = 0;
-  std::vector<uint8_t> pixels;  // image after image, plane after plane, row after row
+  std::vector<uint8_t> pixels;  // image by image, plane by plane, row by row
   std::vector<uint8_t> labels;
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(labels.size()); }
@@ -31,23 +31,23 @@ struct ImageSet {
 struct Dataset {
   std::string name;
   ImageSet train;
-  ImageSet test;  // held out
+  ImageSet test;  // the held-out images
   int64_t classes = 10;
   std::vector<DataFile> files;
 };
 
-// Something in a file that must not be there; the text names file, offset and what to do.
+// A file has invalid content. The text names the file, the offset and what to do.
 class BadFile : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The whole file, which must be a regular one; its name and hash are added to `files`.
+// Reads a whole regular file, and adds its name and hash to `files`.
 [[nodiscard]] std::vector<uint8_t> read_data_file(const std::string& folder,
                                                   const std::string& name,
                                                   std::vector<DataFile>& files);
 
-// Compares with checksums.json (name to hash) in that folder, where there is one.
+// Compares the files with checksums.json (name to hash) in that folder, if it exists.
 void verify_checksums(const std::string& folder, const std::vector<DataFile>& files);
 
 }  // namespace muster::programs

@@ -14,7 +14,7 @@ void share_buffers(const Group& group, const Classifier& model) {
   }
 }
 
-// Every size-th image from the rank-th on; none are added to make it even.
+// Every size-th image, starting at the rank-th. No image is used twice to make the parts equal.
 Loader::Source part_of(const Group& group, int64_t images, int64_t batch) {
   return [next = int64_t{group->getRank()}, step = group->getSize(), images,
           batch]() mutable -> std::optional<Wanted> {

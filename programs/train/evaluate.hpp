@@ -1,4 +1,5 @@
-// How many held-out images a model gets right, counted by all ranks together: each image once.
+// Counts how many held-out images a model classifies correctly. All ranks share the work, and each
+// image counts once.
 #pragma once
 
 #include <torch/torch.h>
@@ -24,10 +25,11 @@ struct EvaluationOptions {
   int workers = 2;
   bool bf16 = false;
   torch::Device device = torch::kCPU;
-  std::vector<torch::Tensor>* logits = nullptr;  // of this rank's images, in their order
+  // If set, receives the logits of this rank's images, in order.
+  std::vector<torch::Tensor>* logits = nullptr;
 };
 
-// Collective. Gives all ranks rank 0's buffers first; leaves the model in evaluation mode.
+// Collective. First broadcasts rank 0's buffers. Leaves the model in evaluation mode.
 [[nodiscard]] Evaluation evaluate(const Group& group, Classifier& model, const Painter& painter,
                                   const EvaluationOptions& options);
 

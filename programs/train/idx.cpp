@@ -19,7 +19,7 @@ std::string number(int64_t value) {
   return std::to_string(value);
 }
 
-// How many items there are; the header has been checked against the length of the file.
+// Returns the number of items, after checking the header against the length of the file.
 int64_t check_header(const std::string& path, const std::vector<uint8_t>& bytes, uint32_t magic,
                      const std::vector<int64_t>& shape) {
   const size_t header = 8 + 4 * shape.size();
@@ -46,7 +46,7 @@ int64_t check_header(const std::string& path, const std::vector<uint8_t>& bytes,
   const int64_t count = big_endian(bytes, 4);
   const auto there = static_cast<int64_t>(bytes.size() - header);
   if (count == 0) throw BadFile(path + ": offset 4: the file holds no items");
-  if (count * item != there) {  // a count has 32 bits: no overflow
+  if (count * item != there) {  // cannot overflow: the count has 32 bits
     throw BadFile(path + ": offset 4: it claims " + number(count) + " items, which would need " +
                   number(count * item) + " bytes, but " + number(there) +
                   " follow: the file is cut off or damaged, copy it again");

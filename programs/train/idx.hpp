@@ -1,4 +1,4 @@
-// MNIST, and whatever else has its four files: IDX, images of one channel.
+// MNIST, and other data sets that consist of the same four files: IDX, images with one channel.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace muster::programs {
 
-// The files are taken to be hostile. Throws BadFile.
+// The files may be hostile. Throws BadFile.
 [[nodiscard]] Dataset read_mnist(const std::string& folder);
 
 }  // namespace muster::programs

@@ -19,7 +19,7 @@ Loader::~Loader() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// An error, or the end, takes the place of a batch, so that it comes in order.
+// An error or the end takes a batch's place in the sequence, so that it is reported in order.
 Loader::Made Loader::make(int64_t* number) {
   std::optional<Wanted> wanted;
   try {
@@ -65,10 +65,10 @@ std::optional<Batch> Loader::next() {
     made = make(&number);
   } else {
     std::unique_lock lock(mutex_);
-    // Past the end every thread has said so, and gone.
+    // At the end, every thread stores an end marker, so this wait finishes.
     ready_.wait(lock, [&] { return made_.contains(taken_); });
     const auto found = made_.find(taken_);
-    if (!found->second.batch) {  // stays, for whoever asks again
+    if (!found->second.batch) {  // the end or an error stays for later calls
       made = found->second;
     } else {
       made = std::move(found->second);

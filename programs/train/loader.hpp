@@ -1,4 +1,4 @@
-// Batches made ahead by threads, in order.
+// Prepares batches ahead of time on threads, and returns them in order.
 #pragma once
 
 #include <condition_variable>
@@ -28,21 +28,21 @@ struct Batch {
 
 class Loader {
  public:
-  // What comes next; none: no more. One thread at a time asks.
+  // Returns what the next batch needs; none at the end. Called by one thread at a time.
   using Source = std::function<std::optional<Wanted>()>;
 
-  // `painter` must outlive it. No threads: each batch is made when it is asked for.
+  // `painter` must outlive this object. With 0 threads, each batch is made when it is requested.
   Loader(const Painter& painter, const Augmentation& augmentation, Source source, int threads);
-  ~Loader();  // waits for the batches that are being made
+  ~Loader();  // waits for batches that are being made
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // None: the source has no more. Throws what a thread has thrown.
+  // None at the end. Rethrows the exception of a thread.
   [[nodiscard]] std::optional<Batch> next();
 
  private:
   struct Made {
-    std::optional<Batch> batch;  // none: the end
+    std::optional<Batch> batch;  // none: the end, or an error
     std::exception_ptr error;
   };
 
@@ -53,15 +53,15 @@ class Loader {
   const Painter& painter_;
   const Augmentation augmentation_;
   Source source_;
-  std::mutex asking_;  // the source, and the numbers of what it said
+  std::mutex asking_;  // guards the source and asked_
   int64_t asked_ = 0;
   bool exhausted_ = false;
 
-  std::mutex mutex_;  // what is below
+  std::mutex mutex_;  // guards the members below
   std::condition_variable room_;
   std::condition_variable ready_;
   std::map<int64_t, Made> made_;
-  int64_t started_ = 0;  // batches that threads have begun or made
+  int64_t started_ = 0;  // batches that threads have begun or finished
   int64_t taken_ = 0;
   int64_t ahead_;
   bool stopping_ = false;

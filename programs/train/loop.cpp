@@ -31,7 +31,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The options, with the recipe's defaults where nothing was given.
+// The options, completed with the recipe's defaults.
 struct Settings {
   int64_t epochs, batch, batches_an_epoch, steps;
   bool augment;
@@ -78,7 +78,7 @@ Settings settings_for(const TrainOptions& options, const Recipe& recipe, const J
   return s;
 }
 
-// Trains one job. Its parts are made by all ranks in this order.
+// Trains one job. All ranks create its parts in this order.
 class Training {
  public:
   Training(const Job& job, const Group& group, const Recipe& recipe, const TrainOptions& options);
@@ -121,15 +121,15 @@ class Training {
   std::optional<Wrapped> net_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::optional<Checkpoints> checkpoints_;
-  std::optional<MetricsFile> metrics_;  // rank 0's, as is what is shown
+  std::optional<MetricsFile> metrics_;  // used by rank 0 only, as is status_
   StatusLine status_;
   Evaluation last_evaluation_;
   double best_accuracy_ = 0;
-  int64_t step_ = 0;  // that are done
+  int64_t step_ = 0;  // completed steps
   int64_t resumed_at_ = 0;
   int64_t saved_at_ = -1;
 
-  // Since the last line, and in all but the first step: without evaluations and checkpoints.
+  // Times since the last printed line, without the first step, evaluations and checkpoints.
   struct Spent {
     double all_s = 0;
     double data_s = 0;
@@ -163,17 +163,17 @@ Training::Training(const Job& job, const Group& group, const Recipe& recipe,
   make_optimizer();
   resume();
   begin_with_weights();
-  net_.emplace(  // gives all ranks the model of rank 0
+  net_.emplace(  // also sends rank 0's model to all ranks
       model_, group_,
       DistributedDataParallelOptions{.gradient_as_bucket_view = true, .fixed_buckets = true});
   begin_metrics();
 }
 
 void Training::make_model() {
-  torch::manual_seed(options_.seed);  // the same weights on every rank
+  torch::manual_seed(options_.seed);  // the same initial weights on every rank
   const int64_t size = options_.image_size > 0 ? options_.image_size : data_.train.height;
   together(group_, [&] { model_ = recipe_.make(options_, data_.classes, size); });
-  // Of dropout: each rank its own.
+  // For dropout, each rank needs a seed of its own.
   torch::manual_seed(options_.seed + 1000003 * (static_cast<uint64_t>(job_.rank) + 1));
   model_->to(settings_.device);
   if (options_.freeze == "backbone") {
@@ -184,11 +184,12 @@ void Training::make_model() {
   }
 }
 
-// Not where a checkpoint was found: that holds them, and the file need not be on this rank's host.
+// Skipped if a checkpoint was found, because that contains the weights, and the file need not exist
+// on this rank's host.
 void Training::begin_with_weights() {
   if (options_.weights.empty() || step_ > 0) return;
   together(group_, [&] {
-    if (!first()) return;  // the others get rank 0's
+    if (!first()) return;  // the other ranks get rank 0's weights
     if (load_weights(*model_, options_.weights, recipe_.head)) {
       status_.say("muster-train: " + options_.weights + " has a classifier (" + recipe_.head +
                   ") of a different size: it is initialised at random instead");
@@ -214,7 +215,8 @@ void Training::make_optimizer() {
 }
 
 void Training::resume() {
-  // The others wait for it in their next operation, which must not time out before.
+  // Other ranks wait in their next operation while a checkpoint is finished. Half of the
+  // operation's time-out is therefore the limit here.
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(options_.collective_timeout_s * 500));
   checkpoints_.emplace(
@@ -242,8 +244,8 @@ void Training::resume() {
               "; to start from the beginning instead, pass --resume fresh");
 }
 
-// For --resume never and --resume fresh. A restart of the same run has its own checkpoints, from
-// which it continues.
+// For --resume never and --resume fresh. A restart of the same run has its own checkpoints and
+// continues from those.
 void Training::refuse_or_set_aside() {
   if (options_.resume == "auto" || job_.attempt > 0) return;
   if (options_.resume == "fresh") {
@@ -261,7 +263,7 @@ void Training::refuse_or_set_aside() {
   }
 }
 
-// "a checkpoint of step 40 in output/checkpoints on n2, n3"
+// For example "a checkpoint of step 40 in output/checkpoints on n2, n3".
 std::string Training::place_of(const Checkpoint& found) const {
   return "a checkpoint of step " + std::to_string(found.step) + " in " + output("checkpoints") +
          (found.found_on.empty() ? "" : " on " + found.found_on);
@@ -277,7 +279,7 @@ CheckpointValues values_of(const std::string& model, const TrainOptions& options
           {"data", files}};
 }
 
-// What must not change within a job.
+// Checks values that must not change within a job.
 void Training::check_values(const Checkpoint& found) const {
   const std::map<std::string, std::string> flags = {{"model", "model"},
                                                     {"seed", "--seed"},
@@ -313,7 +315,7 @@ void Training::begin_metrics() {
   });
 }
 
-// This rank's part of every batch to come, over all epochs.
+// This rank's part of all batches to come, in all epochs.
 Loader::Source Training::source() {
   auto sampler = std::make_shared<BatchSampler>(SamplerOptions{.samples = data_.train.size(),
                                                                .global_batch = settings_.batch,
@@ -331,8 +333,9 @@ Loader::Source Training::source() {
   };
 }
 
-// Forward and backward for some of this rank's samples. The loss is weighted so that its sum over
-// all parts and ranks, divided by the ranks as DistributedDataParallel does, is the batch's mean.
+// Forward and backward pass for some of this rank's samples. The weighting makes the sum of the
+// losses of all parts and ranks, divided by the number of ranks as in DistributedDataParallel,
+// equal to the batch's mean.
 torch::Tensor Training::learn_from(const Batch& batch, int64_t from, int64_t count) {
   const auto images = batch.images.narrow(0, from, count).to(settings_.device);
   const auto labels = batch.labels.narrow(0, from, count).to(settings_.device);
@@ -348,7 +351,7 @@ torch::Tensor Training::learn_from(const Batch& batch, int64_t from, int64_t cou
   return loss.detach();
 }
 
-// One change of the weights; the loss, which the mean over all ranks makes that of the batch.
+// Updates the weights once. The mean of the returned loss over all ranks is the batch's loss.
 torch::Tensor Training::step(const Batch& batch) {
   const int64_t own = batch.labels.size(0);
   const int64_t parts = std::min(options_.accumulate, own);
@@ -490,7 +493,7 @@ void Training::run() {
 }
 
 void Training::finish() {
-  (void)checkpoints_->finish();  // what was not kept is told
+  (void)checkpoints_->finish();  // it reports itself if the checkpoint could not be saved
   together(group_, [&] {
     if (!first()) return;
     export_weights(*model_, output("model.safetensors"), recipe_.name);

@@ -1,4 +1,4 @@
-// The loop that all trainers share. A trainer is a recipe: its model, its data, its defaults.
+// The training loop of all trainers. A trainer is a recipe: a model, its data and its defaults.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,15 @@ using trainflags::TrainOptions;
 struct Recipe {
   std::string name = {};
   Dataset (*read)(const std::string& folder) = nullptr;
-  // For so many classes and images of that size.
+  // Makes the model for this number of classes and this image size.
   std::shared_ptr<Classifier> (*make)(const TrainOptions& options, int64_t classes,
                                       int64_t size) = nullptr;
   Normalisation normalisation;
-  std::string head;      // the part that tells classes apart; --freeze backbone leaves it free
-  bool augment = false;  // unless told otherwise; how:
+  std::string head;      // name of the classifier, which --freeze backbone still trains
+  bool augment = false;  // the default; shift and mirror say how
   int64_t shift = 0;
   bool mirror = false;
-  // As trainflags::kModels has them.
+  // As in trainflags::kModels.
   int64_t epochs = 1;
   int64_t batch_size = 64;
   double lr = 0.1;  // for a batch of 256
@@ -34,7 +34,7 @@ struct Recipe {
   double weight_decay = 0;
 };
 
-// Trains, evaluates and writes what docs/train.md says. Collective. Throws.
+// Trains, evaluates and writes the files that docs/train.md describes. Collective. Throws.
 void train(const Job& job, const Group& group, const Recipe& recipe, const TrainOptions& options);
 
 }  // namespace muster::programs

@@ -1,5 +1,5 @@
 // muster-train: one rank of a training job. `muster train` starts it on all hosts; mpirun, srun and
-// torchrun can too, and alone it is a job of one.
+// torchrun can start it too. Started alone, it is a job with one rank.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -24,7 +24,7 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
-// A JSON number; JSON has none for what is not finite.
+// A JSON number; null for values that are not finite, which JSON lacks.
 std::string number(double value, const char* format = "%.6g") {
   return std::isfinite(value) ? formatted(format, value) : "null";
 }
@@ -36,7 +36,7 @@ std::string left_text(double seconds) {
   return formatted("%.1f h", seconds / 3600);
 }
 
-// A line that is cut off is none.
+// An incomplete line gives null.
 nlohmann::json parsed(const std::string& line) {
   return parse_json(line).value_or(nlohmann::json());
 }
@@ -74,7 +74,7 @@ MetricsFile::MetricsFile(const std::string& path, int64_t steps_done) : path_(pa
   if (!file_) complain();
 }
 
-// A training is worth more than its metrics.
+// A failure to write metrics must not end the training.
 void MetricsFile::complain() {
   if (std::exchange(complained_, true)) return;
   std::fprintf(stderr, "muster-train: cannot write %s: %s; the training continues\n", path_.c_str(),
@@ -91,7 +91,7 @@ void MetricsFile::write(const std::string& json) {
 }
 
 void MetricsFile::write(const StepMetrics& metrics) {
-  // Nine digits tell any two floats apart.
+  // Nine digits distinguish any two floats.
   write(
       formatted("{\"step\": %lld, \"epoch\": %lld, \"loss\": %s, \"lr\": %s, \"images_per_s\": %s, "
                 "\"data_share\": %s, \"time\": %lld}",

@@ -1,4 +1,4 @@
-// What rank 0 writes down and shows while a job trains.
+// What rank 0 writes to files and shows during a training.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace muster::programs {
 
 struct StepMetrics {
-  int64_t step = 0;  // that are done
+  int64_t step = 0;  // completed steps
   int64_t steps = 0;
   int64_t epoch = 0;  // counted from 1
   int64_t epochs = 0;
   float loss = 0;
   double lr = 0;
   double images_per_s = 0;
-  double data_share = 0;  // of the time, waiting for data
+  double data_share = 0;  // share of the time spent waiting for data
   double left_s = 0;
 };
 
@@ -32,8 +32,8 @@ struct EvaluationMetrics {
   double loss = 0;
 };
 
-// JSON lines. What an interrupted job wrote beyond its last checkpoint is dropped: there is one
-// line a step.
+// JSON lines. Lines that an interrupted job wrote after its last checkpoint are removed, so that
+// there is one line per step.
 class MetricsFile {
  public:
   MetricsFile(const std::string& path, int64_t steps_done);
@@ -53,16 +53,16 @@ class MetricsFile {
   bool complained_ = false;
 };
 
-// The curves that such a file holds.
+// Reads the curves from such a file.
 [[nodiscard]] Curves read_curves(const std::string& path);
 
-// One line that is written anew on a terminal, else a line each time.
+// On a terminal, one line that is redrawn; elsewhere, a new line each time.
 class StatusLine {
  public:
-  // Never anew where a launcher stands between: Open MPI gives ranks a terminal that nobody sees.
+  // `launched`: never redraw, because Open MPI gives ranks a terminal that nobody sees.
   explicit StatusLine(bool launched);
   void show(const StepMetrics& metrics);
-  void say(const std::string& line);  // which stays
+  void say(const std::string& line);  // a permanent line
   void accuracy(double value) { accuracy_ = value; }
 
  private:

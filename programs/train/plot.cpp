@@ -36,7 +36,8 @@ std::string plot_svg(const std::string& title, const Curves& curves) {
                      .x = report::counting_axis("step", steps),
                      .y = report::linear_axis("loss", highest_loss),
                      .curves = {curve_of("each batch", curves.loss, 1)}};
-  // From the tenth below the worst: good models differ in the last per cent.
+  // Start the axis at the multiple of ten per cent below the worst value, because good models
+  // differ only in the last per cent.
   const double lowest_percent = std::clamp(std::floor(lowest_accuracy * 10) * 10, 0.0, 90.0);
   report::Chart accuracy{.title = "accuracy",
                          .x = loss.x,

@@ -1,4 +1,4 @@
-// Loss and accuracy over the steps, as a picture (SVG). Pure.
+// Plots loss and accuracy over the steps as SVG. Pure.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Point {
 
 struct Curves {
   std::vector<Point> loss;
-  std::vector<Point> accuracy;  // 0 to 1
+  std::vector<Point> accuracy;  // from 0 to 1
 };
 
 [[nodiscard]] std::string plot_svg(const std::string& title, const Curves& curves);

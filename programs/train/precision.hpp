@@ -1,4 +1,5 @@
-// While it lives, this thread computes in bfloat16 where PyTorch holds that to be safe.
+// While an Autocast object exists, this thread computes in bfloat16 wherever PyTorch considers that
+// safe.
 #pragma once
 
 #include <ATen/autocast_mode.h>
@@ -18,7 +19,7 @@ class [[nodiscard]] Autocast {
     at::autocast::set_autocast_dtype(device_, at::kBFloat16);
     at::autocast::set_autocast_enabled(device_, true);
   }
-  // Weights that were cast are kept until then; after a step they are others.
+  // Also clears the cache of cast weights, because the next step changes the weights.
   ~Autocast() {
     if (!wanted_) return;
     at::autocast::set_autocast_enabled(device_, before_);

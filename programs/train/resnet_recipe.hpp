@@ -1,4 +1,4 @@
-// What the ResNets share: CIFAR-10, its normalisation, the choice of the first layer.
+// What the ResNets share: CIFAR-10, its normalisation, and the choice of the first layer.
 #pragma once
 
 #include "programs/resnet.hpp"
@@ -16,7 +16,7 @@ inline Stem stem_for(const TrainOptions& options, int64_t size) {
 
 template <class Model>
 Recipe resnet_recipe(const TrainOptions& options) {
-  // torchvision's weights were made for ImageNet's colours.
+  // torchvision's weights expect ImageNet's normalisation.
   const Normalisation imagenet{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
   const Normalisation cifar10{{0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}};
   return {.read = read_cifar10,

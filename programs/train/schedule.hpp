@@ -1,5 +1,4 @@
-// The learning rate, as a function of the step alone: where a job stopped and went on does not
-// show.
+// The learning rate depends only on the step, so an interruption does not change it.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +10,10 @@ struct Schedule {
   std::string kind = "cosine";  // step, constant
   double peak = 0.1;
   int64_t warmup_steps = 0;
-  int64_t steps = 0;  // all
+  int64_t steps = 0;  // of the whole training
 };
 
-// For the step with this number, counted from 0.
+// `step` counts from 0.
 [[nodiscard]] double learning_rate(const Schedule& schedule, int64_t step);
 
 }  // namespace muster::programs

@@ -7,9 +7,9 @@
 namespace muster::programs {
 namespace {
 
-constexpr size_t kShown = 5;  // of each kind
+constexpr size_t kShown = 5;  // names per kind of problem
 
-// "fc.weight, fc.bias and 3 more"
+// For example "fc.weight, fc.bias and 3 more".
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i == 0 ? "" : ", ") + names[i];
@@ -41,7 +41,7 @@ bool load_weights(Classifier& model, const std::string& path, const std::string&
   for (const auto& [name, tensor] : state) {
     const auto found = file.tensors.find(name);
     if (found == file.tensors.end()) {
-      // Only counts batches; older files have none.
+      // It only counts batches, and older files lack it.
       if (!name.ends_with("num_batches_tracked")) missing.push_back(name);
     } else if (found->second.sizes() == tensor.sizes()) {
       wanted[name] = found->second;
@@ -58,7 +58,8 @@ bool load_weights(Classifier& model, const std::string& path, const std::string&
   if (missing.empty() && unknown.empty() && misshapen.empty()) {
     const torch::NoGradGuard no_grad;
     for (const auto& [name, tensor] : wanted) {
-      if (head_left_out && name.starts_with(head + ".")) continue;  // all of it or nothing
+      // The classifier is copied completely or not at all.
+      if (head_left_out && name.starts_with(head + ".")) continue;
       state.at(name).copy_(tensor);
     }
     return head_left_out;

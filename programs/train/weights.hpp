@@ -1,4 +1,4 @@
-// Weights from and to files that torchvision's users have.
+// Reads and writes weights in files that torchvision's users have.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace muster::programs {
 
-// Into the model, by name. Names that are missing, not known or of another shape are refused, all
-// in one std::runtime_error. Only a classifier (`head`, its name) of another size is left as it is;
-// true: it was.
+// Loads weights into the model by name. Missing names, unknown names and different shapes are
+// errors, reported together in one std::runtime_error. Only a classifier (named `head`) of a
+// different size is left unchanged; then the function returns true.
 bool load_weights(Classifier& model, const std::string& path, const std::string& head);
 
 void export_weights(const Classifier& model, const std::string& path, const std::string& name);

@@ -13,7 +13,8 @@ __version__ = version("muster-torch")
 
 
 def enable(replace: bool = False) -> bool:
-    """Makes "mpi" muster's. A PyTorch with an MPI of its own keeps that, unless `replace`. Whether it is muster's now."""
+    """Makes muster provide "mpi". A PyTorch that was built with MPI keeps its own unless `replace` is set. Returns whether
+    muster provides it now."""
     from . import _c10d
 
     _c10d.serve_records()
@@ -21,26 +22,26 @@ def enable(replace: bool = False) -> bool:
 
 
 def disable() -> None:
-    """Gives PyTorch back what it had. Groups that exist live on."""
+    """Restores PyTorch's own "mpi". Existing groups continue to work."""
     from . import _c10d
 
     _c10d.disable()
 
 
 def is_enabled() -> bool:
-    """Whether init_process_group("mpi") is muster's."""
+    """Whether muster provides init_process_group("mpi")."""
     from . import _c10d
 
     return _c10d.is_enabled()
 
 
 def _warn(text: str) -> None:
-    with contextlib.suppress(Warning):  # python -W error: not even then
+    with contextlib.suppress(Warning):  # with python -W error, the warning becomes an exception, which must not escape
         warnings.warn(text, stacklevel=3)
 
 
 def _autoload() -> None:
-    """Called at the end of `import torch`, which fails if this does."""
+    """Called at the end of `import torch`, which fails if this raises an exception."""
     switch = os.environ.get("MUSTER_TORCH", "1")
     if switch not in ("0", "1", "replace"):
         _warn(f"MUSTER_TORCH={switch} is not 0 (off), 1 (the default) or replace (also replaces PyTorch's own MPI); muster_torch treats it as 1")
@@ -48,5 +49,5 @@ def _autoload() -> None:
         return
     try:
         enable(replace=switch == "replace")
-    except Exception as error:  # noqa: BLE001: no import of torch may fail because of us
+    except Exception as error:  # noqa: BLE001: `import torch` must never fail because of muster_torch
         _warn(f"muster_torch cannot be used with this PyTorch, which continues without it: {error!r}")

@@ -1,7 +1,8 @@
-"""What torch.distributed has to be told so that "mpi" is muster's.
+"""Registers muster's "mpi" with torch.distributed.
 
-PyTorch treats "mpi" unlike every other backend: rank and size come from MPI, and no store is used. From 2.14 on, "mpi" is registered as every
-backend is. Before, a class ProcessGroupMPI makes the groups, and register_backend refuses the name: there, this class is given to it.
+PyTorch treats "mpi" unlike every other backend: rank and size come from MPI, and no store is used. From 2.14 on, "mpi" is registered
+like other backends. Before that, a class ProcessGroupMPI makes the groups and register_backend rejects the name, so muster replaces this
+class.
 """
 import atexit
 import contextlib
@@ -17,20 +18,20 @@ import torch.distributed.distributed_c10d as c10d
 
 from . import _built_for
 
-_undo: list = []  # functions that take back, last first, what enable() did
-_local = threading.local()  # .timeout: of the group that is being made
+_undo: list = []  # functions that undo what enable() did, last first
+_local = threading.local()  # .timeout: that of the group being made
 _OF_MPIS_LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK")
 
 
 def _create(ranks, timeout: timedelta):
-    """A backend of these ranks of MPI's, or of all. The members call it."""
+    """Makes a backend for these of MPI's ranks, or for all. Collective over the members."""
     begin()
     seconds = timeout.total_seconds()
     return backend_module().group(list(ranks), seconds) if ranks else backend_module().world(seconds)
 
 
 class ProcessGroupMPI:
-    """Makes backends as PyTorch's class of this name does."""
+    """Makes backends like PyTorch's class of this name."""
 
     @staticmethod
     def create(ranks):
@@ -47,7 +48,7 @@ def _minor(version: str) -> list:
 
 @functools.lru_cache(None)
 def backend_module():
-    """The C++ part; an ImportError says what to do."""
+    """Returns the C++ module. If it cannot be used, raises an ImportError that says what to do."""
     if not _is_built_for_this():
         raise ImportError(f"this muster-torch was built for PyTorch {'.'.join(_minor(_built_for.TORCH))}, and this is PyTorch {torch.__version__}; rebuild it in a clone of muster's repository:\n"
                           "  pip install scikit-build-core 'cmake>=3.25' ninja\n"
@@ -59,38 +60,41 @@ def backend_module():
 
 
 def find() -> dict:
-    """The MPI that would be used: library, why, abi, tried. Loads it, and does not initialise it."""
+    """Describes the MPI that would be used: library, why, abi, tried. Loads it without initialising it."""
     return backend_module().find()
 
 
 def serve_records() -> None:
-    """What this process records of its collectives, for `muster why`, on a socket in the folder MUSTER_RECORDERS. Nothing where that cannot be."""
+    """Serves this process's record of collectives to `muster why`, on a socket in the folder MUSTER_RECORDERS. Does nothing if that is
+    impossible."""
     if not os.environ.get("MUSTER_RECORDERS"):
         return
-    with contextlib.suppress(Exception):  # no job is to fail because of it
+    with contextlib.suppress(Exception):  # a job must not fail because of this
         module = backend_module()
         if module.serve_records():
-            atexit.register(module.stop_serving)  # a request may need the interpreter
+            atexit.register(module.stop_serving)  # a request may need the interpreter, so stop before it ends
 
 
 @functools.lru_cache(None)
 def begin() -> dict:
-    """MPI as it runs here: version, thread_level, cuda_messages, cuda_collectives, rank, size. Initialises it. Collective the first time."""
+    """Initialises MPI and describes it: version, thread_level, cuda_messages, cuda_collectives, rank, size. The first call is
+    collective."""
     mpi = backend_module().begin()
-    # What follows an operation may be Python, which is gone when the process exits.
+    # Callbacks of operations may be Python code, which cannot run any more when the process exits.
     atexit.register(backend_module().settle)
     _refuse_contradictions(mpi)
     return mpi
 
 
 def _number(name: str) -> int:
-    """Of a variable; 0: it is not set."""
+    """The number in an environment variable; 0 if it is not set."""
     value = os.environ.get(name, "")
     return int(value) if value.isdigit() else 0
 
 
 def _refuse_contradictions(mpi: dict) -> None:
-    """An MPI that knows of no launcher makes every process a job of one; nobody would notice that they train alone."""
+    """Raises an error if MPI sees a single rank but the launcher started several. Otherwise each process would train alone, and nobody
+    would notice."""
     if mpi["size"] != 1:
         return
     sees_one = f"MPI ({mpi['version']}) sees one rank"
@@ -117,7 +121,7 @@ def _refuse_other_numbers(rank: int, size: int, whose: str) -> None:
 
 
 def is_mpi_available() -> bool:
-    """Whether init_process_group("mpi") would find an MPI, and the launcher started one."""
+    """Whether init_process_group("mpi") would find an MPI, and a launcher of MPI jobs started this process."""
     if _number("WORLD_SIZE") > 1 and not any(name in os.environ for name in _OF_MPIS_LAUNCHERS):
         return False
     try:
@@ -127,15 +131,15 @@ def is_mpi_available() -> bool:
 
 
 def _backends(backend) -> set:
-    """Of every device: "cpu:gloo,cuda:mpi" has two. Nothing that does not name MPI is looked at."""
+    """The backends of all devices: "cpu:gloo,cuda:mpi" names two. Returns an empty set at once if "mpi" is not among them."""
     if "mpi" not in str(backend):
         return set()
     return set(c10d.BackendConfig(c10d.Backend(str(backend))).get_device_backend_map().values())
 
 
 def _making_groups(make):
-    """Around PyTorch's function: it leaves out ranks that are not members, without which MPI cannot begin, and before 2.14 it does not tell the class
-    for "mpi" how long operations may take."""
+    """Wraps PyTorch's function. That function skips ranks that are not members, although MPI cannot start without them, and before 2.14
+    it does not pass the time-out of operations to the class for "mpi"."""
 
     @functools.wraps(make)
     def helper(group_size, group_rank, global_ranks_in_group, backend, *args, timeout: timedelta | None = None, **options):
@@ -154,7 +158,7 @@ def _making_groups(make):
 
 
 def _split(original):
-    """PyTorch splits groups of an accelerator's backend only; MPI's are split here."""
+    """Wraps split_group. PyTorch splits only groups of an accelerator's backend, so MPI groups are split here."""
 
     @functools.wraps(original)
     def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None, backend=None):
@@ -179,7 +183,7 @@ def _split_mpi(parent, split_ranks, timeout, group_desc):
         return None
     members = [c10d.get_global_rank(parent, rank) for rank in mine]
     name = c10d._process_group_name(members, use_hashed_name=True)
-    while name in c10d._world.pg_names.values():  # PyTorch makes it of the ranks and of how many groups there are
+    while name in c10d._world.pg_names.values():  # PyTorch derives the name from the ranks and the number of groups, so it may exist already
         name = c10d.GroupName(f"{name}+")
     _, store = c10d._world.pg_map[c10d._get_default_group()]
     group, _ = c10d._new_process_group_helper(
@@ -195,10 +199,11 @@ def enable(replace: bool = False) -> bool:
     if not dist.is_available() or (c10d._MPI_AVAILABLE and not replace):
         return False
     _register() if hasattr(c10d.Backend, "_ensure_backend_registered") else _give_class()
-    # Not the one in c10d: there a "no" would end in PyTorch's advice to build it from source, instead of the reason.
+    # Replaced in torch.distributed only, not in c10d: there, False would make PyTorch advise to build it from source instead of showing our
+    # reason.
     _set(dist, "is_mpi_available", is_mpi_available)
     if not _is_built_for_this():
-        return True  # the first group says what to do; what other backends use stays as it is
+        return True  # the first group fails and says what to do; other backends are unaffected
     _set(c10d, "_new_process_group_helper", _making_groups(c10d._new_process_group_helper))
     split_group = _split(c10d.split_group)
     _set(c10d, "split_group", split_group)
@@ -207,7 +212,7 @@ def enable(replace: bool = False) -> bool:
 
 
 def _register() -> None:
-    """PyTorch 2.14 and later: it looks for an entry point, its own, only for a name that nobody has registered."""
+    """For PyTorch 2.14 and later. It uses its own entry point only for names that nobody has registered."""
     backend, plugins = c10d.Backend, c10d.Backend._plugins
     before = plugins.get("MPI")
     backend.register_backend("mpi", lambda options, _: _create(options.global_ranks_in_group, options.timeout), extended_api=True,
@@ -217,8 +222,8 @@ def _register() -> None:
 
 
 def _unless_mpi(wrap):
-    """Around the function that makes PyTorch check each collective if TORCH_DISTRIBUTED_DEBUG is DETAIL: the check needs a store, and MPI has none.
-    From 2.14 on, PyTorch tries it with every registered backend."""
+    """Wraps the function with which PyTorch checks each collective if TORCH_DISTRIBUTED_DEBUG is DETAIL. The check needs a store, which
+    MPI groups lack, but from 2.14 on PyTorch tries it with every registered backend."""
 
     @functools.wraps(wrap)
     def create(wrapped_pg, *args, **options):
@@ -228,7 +233,7 @@ def _unless_mpi(wrap):
 
 
 def _give_class() -> None:
-    """PyTorch 2.12 and 2.13, as if they had been built with MPI."""
+    """Makes PyTorch 2.12 and 2.13 behave as if they had been built with MPI."""
     _set(c10d, "ProcessGroupMPI", ProcessGroupMPI)
     _set(dist, "ProcessGroupMPI", ProcessGroupMPI)
     _set(c10d, "_MPI_AVAILABLE", True)

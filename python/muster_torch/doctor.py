@@ -63,7 +63,7 @@ def _about_mpi(mpi: dict) -> None:
 
 
 def _would_not(why: object, rank: str) -> int:
-    """Whichever rank finds it out says so: rank 0 may be waiting for it in MPI_Init."""
+    """Any rank that finds a problem prints it, because rank 0 may be waiting for it in MPI_Init."""
     who = "" if rank == "0" else f"rank {rank} on {socket.gethostname()}: "
     print(f"{who}init_process_group(\"mpi\") would fail: {why}", file=sys.stdout if rank == "0" else sys.stderr, flush=True)
     return 1
@@ -72,7 +72,7 @@ def _would_not(why: object, rank: str) -> int:
 def main() -> int:
     argparse.ArgumentParser(prog="python -m muster_torch.doctor", description=__doc__.partition(": ")[2],
                             formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    # Before MPI is initialised, the launcher's variable tells who speaks; afterwards MPI does.
+    # Before MPI is initialised, the launcher's variable decides which rank prints; afterwards MPI does.
     rank = next((os.environ[name] for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID") if name in os.environ), "0")
     speaks = rank == "0"
     if speaks:

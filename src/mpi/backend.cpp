@@ -25,7 +25,8 @@ const at::Tensor& only_one(const char* name, const MpiBackend::Tensors& tensors)
   return tensors.front();
 }
 
-// Each of `list` is to have the elements that `one` has.
+// Throws unless `list` has one tensor per rank, each with as many elements as `one` and of its
+// type.
 void check_alike(const char* name, const at::Tensor& one, const MpiBackend::Tensors& list,
                  int size) {
   TORCH_CHECK_VALUE(list.size() == static_cast<std::size_t>(size), "MPI: ", name, ": ", list.size(),
@@ -54,7 +55,8 @@ void check_root(const char* name, int64_t root, int size) {
   TORCH_CHECK_VALUE(root >= 0 && root < size, "MPI: ", name, ": rank ", root, " is none of ", size);
 }
 
-// One behind the other; list[i] goes to, or comes from, rank i.
+// One new tensor on the host with room for all of `list`, one after the other. list[i] is what this
+// rank sends to, or receives from, rank i.
 at::Tensor flat(const MpiBackend::Tensors& list) {
   const auto total = std::accumulate(list.begin(), list.end(), int64_t{0},
                                      [](int64_t sum, const auto& t) { return sum + t.numel(); });
@@ -78,14 +80,15 @@ void copy_out(const at::Tensor& flat, const MpiBackend::Tensors& list) {
   }
 }
 
-// Elements of a reduction of so many bytes that MPI is given in one call.
+// How many elements MPI is given in one call, for a reduction of `bytes` bytes in all.
 std::size_t most_at_once(const Library& library, std::size_t bytes, std::size_t element_size) {
   const std::size_t piece = library.piece_bytes();
   if (piece == 0 || bytes <= 2 * piece) return library.most_elements();
   return std::min(library.most_elements(), piece / element_size);
 }
 
-// So many units, `most` at a time: `piece` begins some, from a unit on.
+// Calls `piece(at, count, request)` for pieces of at most `most` of `total` units. It runs at least
+// once, so that empty operations reach MPI too.
 template <class Piece>
 int in_pieces(std::size_t total, std::size_t most, Requests& requests, const Piece& piece) {
   int error = 0;
@@ -94,8 +97,8 @@ int in_pieces(std::size_t total, std::size_t most, Requests& requests, const Pie
   return error;
 }
 
-// The same for the elements of a tensor that is reduced with the others of `bytes` in all; `piece`
-// is given the place in memory.
+// Does the same for the elements of `memory`, part of a reduction of `bytes` bytes in all. `piece`
+// gets the offset in bytes and the number of elements.
 template <class Piece>
 int in_pieces(const Library& library, const at::Tensor& memory, std::size_t bytes,
               Requests& requests, const Piece& piece) {
@@ -116,7 +119,7 @@ auto allreduce_post(const at::Tensor& memory, Type type, Reduction reduction) {
   };
 }
 
-// One all-gather for each pair.
+// One all-gather for each pair of an input and an output.
 auto allgather_post(const MpiBackend::Tensors& from, const MpiBackend::Tensors& to) {
   return [&](Library& library, Comm comm, Requests& requests) {
     int error = 0;
@@ -127,7 +130,7 @@ auto allgather_post(const MpiBackend::Tensors& from, const MpiBackend::Tensors& 
   };
 }
 
-// Begins the one request of an operation.
+// For operations that need a single request.
 template <class Begin>
 auto single(Begin begin) {
   return [=](Library& library, Comm comm, Requests& requests) {
@@ -155,7 +158,7 @@ std::vector<std::size_t> split_bytes(const at::Tensor& tensor, const std::vector
   return bytes;
 }
 
-// Errors are of the kind that operations have.
+// Throws errors of the same type as operations do.
 c10::intrusive_ptr<c10d::Backend> with_members(Progress& progress, const Group& parent,
                                                const std::vector<int>& ranks,
                                                const Options& options) {
@@ -198,7 +201,7 @@ MpiBackend::WorkPtr MpiBackend::broadcast(Tensors& tensors, const c10d::Broadcas
   check_root("broadcast", opts.rootRank, size_);
   Call call(*this, "broadcast", OpType::BROADCAST, tensor, opts.timeout, opts.asyncOp);
   const at::Tensor memory = call.write(tensor);
-  // In pieces instead of with a type of its own: Intel MPI fails on such a type beyond 2 GiB.
+  // Pieces rather than one derived datatype: Intel MPI fails on such a type beyond 2 GiB.
   return call.begin(tensors, [&](Library& library, Comm comm, Requests& requests) {
     const auto piece = [&](std::size_t at, std::size_t bytes, Request& request) {
       return library.ibroadcast(bytes_of(memory) + at, bytes, static_cast<int>(opts.rootRank), comm,
@@ -242,7 +245,7 @@ MpiBackend::WorkPtr MpiBackend::reduce(Tensors& tensors, const c10d::ReduceOptio
   check_root("reduce", opts.rootRank, size_);
   Call call(*this, "reduce", OpType::REDUCE, tensor, opts.timeout, opts.asyncOp);
   const int root = static_cast<int>(opts.rootRank);
-  // Only the root's tensor may change.
+  // On ranks other than the root the input must stay as it is, so a scaled one is copied first.
   const bool scales = opts.reduceOp == c10d::ReduceOp::PREMUL_SUM;
   const at::Tensor memory = rank_ == root ? call.write(tensor)
                             : scales      ? call.read(tensor.clone())
@@ -410,14 +413,14 @@ MpiBackend::WorkPtr MpiBackend::reduce_scatter_tensor_coalesced(
   const bool scales = opts.reduceOp == c10d::ReduceOp::PREMUL_SUM;
   Tensors from;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    // MPI allows no output inside of an input.
+    // MPI does not allow an input and an output to overlap.
     const bool overlaps = inputs[i].storage().is_alias_of(outputs[i].storage());
     from.push_back(scales || overlaps ? inputs[i].clone() : inputs[i]);
   }
   return reduce_scatter_into(call, outputs, from, opts.reduceOp);
 }
 
-// Inputs may be scaled in place.
+// The inputs may be scaled in place: callers pass copies of those that must not change.
 MpiBackend::WorkPtr MpiBackend::reduce_scatter_into(Call& call, const Tensors& outputs,
                                                     const Tensors& inputs,
                                                     const c10d::ReduceOp& reduce_op) {
@@ -446,7 +449,8 @@ MpiBackend::WorkPtr MpiBackend::reduce_scatter_into(Call& call, const Tensors& o
                                         requests.emplace_back());
         continue;
       }
-      // Too many for one call, or slower in one: each rank's part by itself.
+      // The data is too large for one call, or faster in pieces: reduce each rank's part
+      // separately.
       for (int root = 0; root < size_ && error == 0; ++root)
         error = in_pieces(library, to, from.nbytes(), requests,
                           [&](std::size_t at, std::size_t count, Request& request) {
@@ -577,7 +581,8 @@ c10::intrusive_ptr<c10d::Backend> backend(const std::vector<int>& ranks, const O
 c10::intrusive_ptr<c10d::Backend> backend(const Options& options) {
   const auto wanted = with_environment(options);
   Progress& progress = process_progress();
-  // Groups must not meet on one communicator: their operations may come in another order elsewhere.
+  // Two groups must not share a communicator: each rank may run their operations in a different
+  // order.
   static std::atomic<bool> is_first = true;
   if (is_first.exchange(false))
     return c10::make_intrusive<MpiBackend>(progress, progress.world(), wanted);

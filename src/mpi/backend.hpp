@@ -1,4 +1,4 @@
-// c10d's Backend over MPI. The public way to one is include/muster/mpi.hpp.
+// c10d's Backend over MPI. Users get one through include/muster/mpi.hpp.
 #pragma once
 
 #include <atomic>
@@ -60,13 +60,14 @@ class MpiBackend final : public c10d::Backend {
   WorkPtr recv(Tensors& tensors, int from, int tag) override;
   WorkPtr recvAnysource(Tensors& tensors, int tag) override;
   WorkPtr barrier(const c10d::BarrierOptions& opts) override;
-  // The time-out of any operation names the missing ranks; this one waits for it.
+  // A barrier that waits for its own completion. Nothing more is needed, since the time-out of
+  // every operation names the missing ranks.
   void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) override;
 
   void setSequenceNumberForGroup() override {}
   uint64_t getSequenceNumberForGroup() override { return group_->posted; }
 
-  // Members call it in one order; for other ranks the result is null.
+  // All members call this in the same order. Ranks outside the new group get null.
   c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                     const std::vector<int>& ranks,
                                     const c10::intrusive_ptr<Backend::Options>& opts) override;
@@ -87,7 +88,7 @@ class MpiBackend final : public c10d::Backend {
   Progress& progress_;
   std::shared_ptr<Group> group_;
   mpi::Options options_;
-  std::shared_ptr<recorder::GroupRecord> record_;  // null: none
+  std::shared_ptr<recorder::GroupRecord> record_;  // null if this group is not recorded
   std::atomic<bool> is_described_ = false;
 };
 

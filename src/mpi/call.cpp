@@ -13,7 +13,7 @@ namespace muster::mpi {
 
 namespace {
 
-// On devices that have queues.
+// Waits until the work that is queued on the tensors' devices is done.
 void synchronise(const std::vector<at::Tensor>& tensors) {
   for (const auto& tensor : tensors) {
     if (tensor.is_cpu()) continue;
@@ -46,13 +46,13 @@ class TensorOperation final : public Operation {
 
   [[nodiscard]] const char* name() const { return name_; }
 
-  std::shared_ptr<recorder::GroupRecord> record;  // null: none
+  std::shared_ptr<recorder::GroupRecord> record;  // null if the group is not recorded
   recorder::Begun recorded;
   std::vector<at::Tensor> outputs;
-  std::vector<at::Tensor> kept;  // what MPI reads and writes
+  std::vector<at::Tensor> kept;  // memory that MPI reads and writes
   std::vector<std::function<void()>> steps;
 
-  // Made when it is first asked for: most operations are only waited for.
+  // The future is created on first use, because most operations are only waited for.
   c10::intrusive_ptr<c10::ivalue::Future> future() {
     std::unique_lock guard(mutex_);
     if (future_) return future_;
@@ -80,7 +80,7 @@ class TensorOperation final : public Operation {
 
   void finish() override {
     if (record) record->end(ticket_);
-    // On whichever thread, and whether or not the tensors are of inference mode.
+    // finish() runs on any thread, and the tensors may or may not be inference tensors.
     const at::AutoDispatchBelowADInplaceOrView guard;
     while (!steps.empty()) {
       steps.back()();
@@ -90,7 +90,7 @@ class TensorOperation final : public Operation {
   }
 
   void ended() override {
-    if (!error()) {  // otherwise MPI may still use them
+    if (!error()) {  // after an error MPI may still use the memory
       kept.clear();
       steps.clear();
     }
@@ -112,7 +112,7 @@ class TensorOperation final : public Operation {
   recorder::Ticket ticket_;
   std::mutex mutex_;
   bool has_ended_ = false;
-  c10::intrusive_ptr<c10::ivalue::Future> future_;  // set once
+  c10::intrusive_ptr<c10::ivalue::Future> future_;  // set at most once
   const char* name_;
   int64_t count_;
   at::ScalarType type_;
@@ -150,7 +150,7 @@ class MpiWork final : public c10d::Work {
   std::shared_ptr<TensorOperation> operation_;
 };
 
-// Neither truth values nor the larger unsigned integers have arithmetic in PyTorch.
+// PyTorch has no arithmetic for bool and for unsigned integers wider than 8 bits.
 bool can_scale(at::ScalarType type) {
   return type != at::kBool && type != at::kUInt16 && type != at::kUInt32 && type != at::kUInt64;
 }
@@ -320,7 +320,8 @@ Reduction Call::reduction(const c10d::ReduceOp& reduce_op, const at::Tensor& mem
       return Reduction::kSum;
     case Op::PREMUL_SUM: {
       refuse_unless(can_scale(type), "product with a factor that PyTorch computes");
-      const auto* factor =  // 2.12 has no other name for it
+      // PyTorch 2.12 has this type under NCCL's name only.
+      const auto* factor =
           static_cast<const c10d::NCCLPreMulSumSupplement*>(reduce_op.supplement_.get());
       TORCH_CHECK_VALUE(factor != nullptr, "MPI: ", name, ": PREMUL_SUM without a factor");
       const at::NoGradGuard guard;
@@ -340,7 +341,8 @@ void Call::only_with(int peer, bool collective) {
 
 c10::intrusive_ptr<c10d::Work> Call::begin(std::vector<at::Tensor> outputs, Post post) {
   operation_->outputs = std::move(outputs);
-  synchronise(operation_->kept);  // what is queued on a device must be there before MPI reads it
+  // MPI reads the memory without regard to device queues, so they must be empty.
+  synchronise(operation_->kept);
   backend_.progress_.submit(operation_, how_, post);
   return c10::make_intrusive<MpiWork>(backend_.progress_, operation_, type_, backend_.rank_);
 }

@@ -1,4 +1,4 @@
-// One operation on tensors, from what c10d was given to what MPI is given.
+// Turns one c10d operation on tensors into what MPI is given.
 #pragma once
 
 #include <functional>
@@ -13,28 +13,28 @@
 
 namespace muster::mpi {
 
-// Throws, naming the type, where MPI has none.
+// Throws an error that names the type if MPI cannot reduce it.
 [[nodiscard]] Type reducible_type(const char* name, at::ScalarType type);
 
 class TensorOperation;
 
 class Call {
  public:
-  // `example` gives number and type of elements for messages.
+  // `example` provides the element count and type that messages show.
   Call(MpiBackend& backend, const char* name, c10d::OpType type, const at::Tensor& example,
        std::chrono::milliseconds timeout, bool async);
 
-  // What is recorded instead of `example`.
+  // Records these tensors as the operation's inputs, instead of `example`.
   void inputs(at::TensorList list);
-  // The memory that MPI reads or writes: the tensor's own, or a copy on the host.
+  // Return the memory that MPI reads or writes: the tensor's own, or a copy on the host.
   at::Tensor read(const at::Tensor& tensor);
   at::Tensor write(const at::Tensor& tensor);
-  // These are copied to or from memory of the host: throws where that was not asked for.
+  // Throws if one of the tensors is on a device and the user did not allow copies through the host.
   void copies(const std::vector<at::Tensor>& list) const;
-  // When MPI is done, last first.
+  // Adds a step to run when MPI is done. Steps run in reverse order.
   void after(std::function<void()> step);
-  // What MPI is to do for it. Scales `memory` now where the operation asks for that, and arranges
-  // for the average of `results`.
+  // Returns the MPI reduction to use. Scales `memory` right away if the operation asks for it. For
+  // an average, adds a step that divides `results`.
   Reduction reduction(const c10d::ReduceOp& reduce_op, const at::Tensor& memory,
                       const std::vector<at::Tensor>& results);
   // Before memory is read or written.

@@ -1,4 +1,4 @@
-// fp16 and bf16, which MPI knows nothing of, to float and back, round to nearest even.
+// Converts fp16 and bf16, which MPI does not know, to float and back, rounding to nearest even.
 #pragma once
 
 #include <bit>
@@ -25,8 +25,8 @@ struct Float16 {
   explicit operator float() const {
     const std::uint32_t sign = std::uint32_t{bits & 0x8000U} << 16;
     const std::uint32_t rest = bits & 0x7fffU;
-    // The exponent's bias differs by 112; multiplying by a power of two moves it and keeps
-    // subnormals right. Infinity and NaN need the rest of the way.
+    // The exponent biases differ by 112. Multiplying by a power of two adjusts the bias and handles
+    // subnormals correctly. Infinity and NaN also need all exponent bits set.
     const float moved = std::bit_cast<float>(rest << 13) * std::bit_cast<float>(0x77800000U);
     const std::uint32_t special = rest >= 0x7c00 ? 0x7f800000U : 0U;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(moved) | special | sign);
@@ -41,7 +41,7 @@ struct Float16 {
       half = 0x7e00;
     } else if (rest >= 0x47800000) {  // 65536 and above
       half = 0x7c00;
-    } else if (rest < 0x38800000) {  // below the smallest normal: let the adder round
+    } else if (rest < 0x38800000) {  // below the smallest normal: the float addition rounds
       half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest) + 0.5F) - 0x3f000000;
     } else {
       rest += 0xfff + ((rest >> 13) & 1);

@@ -1,5 +1,5 @@
-// The MPI calls that the backend makes, with no MPI's header: one source drives both ABIs.
-// plugin.cpp implements it and is compiled once against each ABI.
+// The MPI calls that the backend makes, without any MPI header, so that one source drives both
+// ABIs. plugin.cpp implements them and is compiled once against each ABI.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Comm {
 };
 struct Request {
   std::uintptr_t bits = 0;
-  std::shared_ptr<const void> arguments = nullptr;  // arrays that MPI reads until the end
+  std::shared_ptr<const void> arguments = nullptr;  // arrays that MPI reads until the request ends
 };
 
 enum class Type : std::uint8_t {
@@ -42,19 +42,20 @@ enum class Type : std::uint8_t {
 
 enum class Reduction : std::uint8_t { kSum, kProduct, kMin, kMax, kBitAnd, kBitOr, kBitXor };
 
-// MPI's own order.
+// In MPI's order.
 enum class ThreadLevel : std::uint8_t { kSingle, kFunneled, kSerialized, kMultiple };
 
 struct Completion {
   bool done = false;
-  int source = -1;  // of a received message
+  int source = -1;  // the sender of a received message
 };
 
 constexpr int kAnySource = -1;
-constexpr int kLacking = -1;  // the error code of a call that a library does not have
+constexpr int kLacking = -1;  // returned by a call that this MPI library does not offer
 
-// Functions return 0 or an error code of MPI's (error_text). No two may be called at once. Those
-// that start with `i` only begin: the memory must live until `test` says done.
+// Functions return 0 or an MPI error code (see error_text). Only one may run at a time. Functions
+// whose name starts with `i` only begin an operation: its memory must live until `test` reports it
+// done.
 class Library {
  public:
   virtual ~Library() = default;
@@ -65,29 +66,30 @@ class Library {
 
   [[nodiscard]] virtual bool initialised() const = 0;
   [[nodiscard]] virtual bool finalised() const = 0;
-  // Nothing happens when somebody initialised MPI before.
+  // Does nothing if MPI was initialised before.
   [[nodiscard]] virtual int initialise(ThreadLevel& provided) = 0;
   [[nodiscard]] virtual int finalise() = 0;
-  // Called by MPI_Finalize, whoever calls that, before anything is taken down.
+  // `act` runs at the start of MPI_Finalize, even if the program itself calls that.
   [[nodiscard]] virtual int before_finalise(std::function<void()> act) = 0;
 
-  // These four block until all members have called them; `free` does so in some MPIs only.
+  // These four block until all members have called them. `free` blocks in some MPIs only.
   [[nodiscard]] virtual int duplicate_world(Comm& made) = 0;
   [[nodiscard]] virtual int subgroup(Comm parent, const std::vector<int>& ranks, int tag,
                                      Comm& made) = 0;
-  // `name` of every rank, each at most kNameBytes.
+  // Collects the `name` of every rank; each has at most kNameBytes.
   [[nodiscard]] virtual int gather_names(Comm comm, const std::string& name,
                                          std::vector<std::string>& names) = 0;
   [[nodiscard]] virtual int free(Comm& comm) = 0;
   [[nodiscard]] virtual int rank(Comm comm) const = 0;
   [[nodiscard]] virtual int size(Comm comm) const = 0;
   [[nodiscard]] virtual int highest_tag() const = 0;
-  // More elements than this are not reduced in one call.
+  // The most elements that one reduction call may get.
   [[nodiscard]] virtual std::size_t most_elements() const = 0;
-  // Reductions of more than twice as many bytes are quicker in pieces of this many. 0: whole.
+  // Reductions of more than twice this many bytes are faster in pieces of this size. 0: never
+  // split.
   [[nodiscard]] virtual std::size_t piece_bytes() const = 0;
 
-  // The collectives. One that a library lacks is an error of that library.
+  // The collectives. The default implementations are for libraries that lack one.
   [[nodiscard]] virtual int ibarrier(Comm /*comm*/, Request& /*request*/) { return kLacking; }
   [[nodiscard]] virtual int ibroadcast(void* /*data*/, std::size_t /*bytes*/, int /*root*/,
                                        Comm /*comm*/, Request& /*request*/) {
@@ -98,7 +100,7 @@ class Library {
                                        Request& /*request*/) {
     return kLacking;
   }
-  // `to` is used by the root only, and may be `from`.
+  // Only the root uses `to`, which may equal `from`.
   [[nodiscard]] virtual int ireduce(const void* /*from*/, void* /*to*/, std::size_t /*count*/,
                                     Type /*type*/, Reduction /*reduction*/, int /*root*/,
                                     Comm /*comm*/, Request& /*request*/) {
@@ -123,7 +125,7 @@ class Library {
                                      int /*root*/, Comm /*comm*/, Request& /*request*/) {
     return kLacking;
   }
-  // What goes to, and comes from, each rank lies one behind the other.
+  // `from` and `to` hold the parts for and from all ranks, in rank order without gaps.
   [[nodiscard]] virtual int ialltoall(const void* /*from*/,
                                       const std::vector<std::size_t>& /*send_bytes*/, void* /*to*/,
                                       const std::vector<std::size_t>& /*receive_bytes*/,
@@ -136,16 +138,16 @@ class Library {
   [[nodiscard]] virtual int ireceive(void* data, std::size_t bytes, int from, int tag, Comm comm,
                                      Request& request) = 0;
 
-  // After an error the request is gone.
+  // After an error the request no longer exists.
   [[nodiscard]] virtual int test(Request& request, Completion& completion) = 0;
-  // Takes a message that has arrived already, if there is one.
+  // Receives a message only if one has arrived already.
   [[nodiscard]] virtual int take(void* data, std::size_t bytes, int tag, Comm comm,
                                  Completion& taken) = 0;
 
   static constexpr std::size_t kNameBytes = 64;
 };
 
-// What a plugin exports, and under which name. The caller owns the result.
+// The function that a plugin exports, and its name. The caller owns the returned object.
 using MakeLibrary = Library* (*)();
 constexpr const char* kMakeLibrary = "muster_mpi_library";
 

@@ -27,7 +27,7 @@ constexpr Abi kOpenMpi{.name = "openmpi", .soname = "libmpi.so.40"};
 constexpr Abi kMpich{.name = "mpich", .soname = "libmpi.so.12"};
 
 struct Candidate {
-  std::string path;  // or a bare name, for the dynamic linker
+  std::string path;  // a full path, or a bare name that the dynamic linker looks up
   std::string why;
 };
 
@@ -46,7 +46,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The file of an MPI that this process has mapped: a program's own, or one that came with a module.
+// The file of an MPI that this process has already loaded, as a dependency of the program or of a
+// Python module.
 std::string loaded_already() {
   Dl_info info{};
   if (void* init = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
@@ -65,7 +66,7 @@ std::string loaded_already() {
   return found;
 }
 
-// Prefixes of the launcher whose daemon or command is among the ancestors.
+// Installation prefixes of the launchers found among this process's ancestors.
 std::vector<fs::path> launchers_among_ancestors() {
   const std::set<std::string> names = {"hydra_pmi_proxy", "mpiexec.hydra", "orted",  "orterun",
                                        "prted",           "prterun",       "mpirun", "mpiexec"};
@@ -85,7 +86,8 @@ std::vector<fs::path> launchers_among_ancestors() {
   return prefixes;
 }
 
-// The ABIs to try, in order. mpirun belongs to one MPI; Slurm's PMI and PMIx can start either.
+// The ABIs to try, in order. Open MPI's mpirun sets its own variable, which decides. Slurm's PMI
+// and PMIx can start either MPI, so both are tried.
 std::vector<Abi> wanted_abis() {
   if (!variable("OMPI_COMM_WORLD_SIZE").empty()) return {kOpenMpi};
   const bool slurms = !variable("SLURM_JOB_ID").empty();
@@ -125,8 +127,8 @@ std::vector<Candidate> candidates() {
   return all;
 }
 
-// Plugins lie where the program says, or beside the library or program that this code is part of,
-// or in muster/ there.
+// The plugin's path: in the folder that the program named, else beside the library or program that
+// contains this code, or in muster/ below that folder.
 std::string plugin_file(const Abi& abi) {
   Dl_info here{};
   dladdr(reinterpret_cast<void*>(&load_library), &here);
@@ -142,9 +144,9 @@ std::string plugin_file(const Abi& abi) {
 
 class Loader {
  public:
-  // Whether it could be loaded, and is the MPI in use from now on.
+  // Loads the candidate. If that works, it is the process's MPI from now on.
   bool take(const Candidate& candidate) {
-    // By itself first: what cannot be used must not stand in the way of another.
+    // Local first, so that an MPI that turns out to be unusable does not shadow the next candidate.
     void* mpi = dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (mpi == nullptr) return note(candidate, dlerror());
     void* init = dlsym(mpi, "MPI_Init_thread");
@@ -162,7 +164,7 @@ class Loader {
       return refuse(candidate, mpi,
                     "libmuster was built without support for this MPI: there is no " + file);
     dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    // From here on every plugin would find this MPI: no other can be tried.
+    // From here on every plugin would bind to this MPI, so no other can be tried.
     is_settled = true;
     void* plugin = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     auto* make =

@@ -1,5 +1,5 @@
-// What ranks say to each other beside the operations themselves: how far they are, that they make a
-// group, and good-bye.
+// What ranks tell each other besides the operations themselves: their progress, the making of a
+// group, and their end.
 #include <algorithm>
 #include <future>
 #include <stdexcept>
@@ -14,10 +14,11 @@ namespace {
 
 constexpr int kQuestion = 1;  // tags on the control communicator
 constexpr int kAnswer = 2;
-constexpr int kMeeting = 10;  // and above
+constexpr int kMeeting = 10;  // the first of kMeetings tags
 constexpr std::uint64_t kMeetings = 30000;
-constexpr std::uint64_t kGivesUp = ~std::uint64_t{0};  // instead of how many collectives were begun
-constexpr std::size_t kWords = 3;                      // group, sequence, posted
+// Sent in place of a count of collectives when a rank gives up.
+constexpr std::uint64_t kGivesUp = ~std::uint64_t{0};
+constexpr std::size_t kWords = 3;  // group, sequence, posted
 constexpr std::size_t kWordBits = 64;
 constexpr auto kTalkEvery = milliseconds(20);
 
@@ -40,7 +41,7 @@ std::string list(const std::vector<int>& ranks, const std::vector<std::string>& 
   return text;
 }
 
-// Ranks that wait for each other, with a word for each message.
+// A gathering of ranks that wait for each other. Each message carries one word of data.
 class Gathering final : public Operation {
  public:
   Gathering(std::string what, std::size_t messages, std::uint64_t word = 0)
@@ -52,7 +53,7 @@ class Gathering final : public Operation {
   std::string what_;
 };
 
-// FNV-1a: the same on every host.
+// FNV-1a, which gives the same value on every host.
 std::uint64_t hash(const std::vector<int>& ranks) {
   std::uint64_t value = 0xcbf29ce484222325;
   for (const int rank : ranks)
@@ -67,7 +68,7 @@ std::shared_ptr<Group> Progress::adopt(Comm comm, std::vector<int> world_ranks) 
   const auto free = [this](Group* group) {
     if (is_forked_child()) return;
     const auto guard = lock(Clock::now() + kFindOut);
-    if (!guard) return;  // a thread is stuck in MPI: the process is about to leave, with all it has
+    if (!guard) return;  // a thread is stuck in MPI, so the process exits soon and frees everything
     groups_.erase(group->id);
     for (Kept& kept : kept_[hash(group->world_ranks)])
       if (kept.group == group->id) kept.dropped = true;
@@ -85,7 +86,8 @@ std::shared_ptr<Group> Progress::adopt(Comm comm, std::vector<int> world_ranks) 
   return group;
 }
 
-// A bit for each communicator of these members, the oldest first: set where its group was dropped.
+// One bit per communicator of these members, oldest first. A bit is set if its group was dropped
+// here.
 std::uint64_t Progress::dropped_locked(std::uint64_t members) {
   const std::vector<Kept>& kept = kept_[members];
   std::uint64_t bits = 0;
@@ -107,9 +109,10 @@ void Progress::free_locked(std::uint64_t members, std::uint64_t dropped) {
   }
 }
 
-// Members report to the first of them, and when all have, it lets them go. So nobody is in MPI,
-// deaf to questions, while others are still far away. They agree on the communicators to free:
-// those whose group all of them have dropped.
+// All members report to the first of them, which releases them once everyone has reported. Without
+// this, an early rank would block inside MPI, where it cannot answer questions, while others are
+// still far behind. The members also agree on the communicators to free: those whose group all of
+// them have dropped.
 std::uint64_t Progress::meet(const std::vector<int>& members, milliseconds timeout) {
   std::uint64_t dropped = 0;
   if (const auto guard = lock(Clock::now() + timeout)) dropped = dropped_locked(hash(members));
@@ -151,7 +154,7 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
   for (const int rank : ranks)
     members.push_back(parent.world_ranks[static_cast<std::size_t>(rank)]);
   const std::uint64_t dropped = meet(members, timeout);
-  // MPI blocks all the same. On a thread of its own, so that this one can give up.
+  // MPI may still block here. It runs on its own thread, so that this one can give up.
   auto made = std::make_shared<std::promise<std::shared_ptr<Group>>>();
   auto result = made->get_future();
   const int tag = static_cast<int>(hash(members) % kMeetings);
@@ -181,7 +184,7 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
 }
 
 bool Progress::part(milliseconds patience) {
-  constexpr int kSilences = 3;  // one can be an accident
+  constexpr int kSilences = 3;  // a single silence can be an accident
   const auto farewell = std::make_shared<Gathering>("the end of the job", 0);
   submit(farewell, {.group = world_, .timeout = kLongest, .collective = false},
          [this](Library& library, Comm /*world*/, std::vector<Request>& requests) {
@@ -222,7 +225,7 @@ void Progress::ask_locked(Operation& operation) {
                 operation.group_->posted);
 }
 
-// The last that the others hear, so that they do not take this rank for a dead one.
+// The last message to the other ranks. It keeps them from reporting this rank as dead.
 void Progress::say_last_words_locked(const Operation& culprit) {
   for (const int rank : peers_of(culprit))
     tell_locked(rank, kAnswer, culprit.group_->id, culprit.sequence_, kGivesUp);
@@ -234,7 +237,7 @@ void Progress::tell_locked(int world_rank, int tag, std::uint64_t group, std::ui
   told.words[0] = group;
   told.words[1] = sequence;
   told.words[2] = posted;
-  // Whoever cannot be told does not answer, and that is what is said of it.
+  // If the message cannot be sent, the other side counts as one that does not answer.
   if (library_->isend(told.words.get(), kWords * sizeof(std::uint64_t), world_rank, tag, control_,
                       told.request) == 0)
     told_.push_back(std::move(told));
@@ -246,7 +249,7 @@ void Progress::talk_locked(Clock::time_point now) {
   for (const int tag : {kQuestion, kAnswer}) {
     std::uint64_t words[kWords] = {};
     Completion taken;
-    // Bounded by what everybody may have asked at once.
+    // A bound on the messages that the other ranks can have sent at once.
     for (std::size_t i = 0; i < 2 * hosts_.size(); ++i) {
       taken.done = false;
       if (library_->take(words, sizeof(words), tag, control_, taken) != 0 || !taken.done) break;

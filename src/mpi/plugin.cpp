@@ -1,4 +1,4 @@
-// Library over whichever MPI's header this is compiled with.
+// Implements Library with the MPI header that this file is compiled with.
 #include <algorithm>
 #include <climits>
 #include <csignal>
@@ -19,7 +19,7 @@
 namespace muster::mpi {
 namespace {
 
-// NOLINTBEGIN(bugprone-sizeof-expression): a pointer's own size is what is meant
+// NOLINTBEGIN(bugprone-sizeof-expression): the size of the pointer itself is meant
 template <class Handle>
 std::uintptr_t to_bits(Handle handle) {
   std::uintptr_t bits = 0;
@@ -41,7 +41,8 @@ MPI_Comm mpi_comm(Comm comm) {
   return from_bits<MPI_Comm>(comm.bits);
 }
 
-// So many bytes as one element of a type of their own: counts are int in MPI 3.
+// Describes any number of bytes to MPI, whose counts are int in MPI 3: large amounts become one
+// element of a derived type.
 class Bytes {
  public:
   Bytes(std::size_t bytes, std::size_t most, MPI_Aint offset = 0) {
@@ -62,7 +63,7 @@ class Bytes {
     MPI_Type_free(&whole_blocks);
     count_ = 1;
   }
-  // MPI keeps what pending operations use.
+  // Freeing the type is safe here, because MPI keeps types that pending operations use.
   ~Bytes() {
     if (type_ != MPI_BYTE) MPI_Type_free(&type_);
   }
@@ -137,13 +138,14 @@ MPI_Datatype mpi_type(Type type) {
 }
 
 #ifdef OMPI_MAJOR_VERSION
-// Open MPI does not choose the algorithm of its non-blocking all-reduce by size: the one that suits
-// large messages takes twice as long for small ones. It can be told from call to call, for all
-// calls of the process: so it is told back at once.
+// Open MPI does not choose the algorithm of its non-blocking all-reduce by size, and the one that
+// suits large messages takes twice as long for small ones. The setting applies to the whole process
+// but can change between calls, so it is switched for one call and restored right after it.
 class SmallAllReduces {
  public:
-  // After MPI_Init. Where somebody has set the algorithm, or it cannot be changed, it stays.
-  // Open MPI's own choice moves every byte twice; the other is as fast as the blocking call.
+  // Call this after MPI_Init. If the user has set the algorithm, or it cannot be changed, nothing
+  // changes. Open MPI's default moves every byte twice; the algorithm chosen here is as fast as the
+  // blocking call.
   void prepare() {
     constexpr int kOpenMpisChoice = 0;
     constexpr const char* kName = "coll_libnbc_iallreduce_algorithm";
@@ -189,7 +191,7 @@ struct SmallAllReduces {
 class Plugin final : public Library {
  public:
   Plugin() {
-    // Lets a test see what happens beyond 2^31 elements without having so many.
+    // Lets a test exercise the path for more than 2^31 elements without allocating so many.
     if (const char* most = std::getenv("MUSTER_MPI_MOST_ELEMENTS")) {
       const auto value = std::strtoul(most, nullptr, 10);
       if (value > 0 && value < INT_MAX) most_ = value;
@@ -212,7 +214,7 @@ class Plugin final : public Library {
   }
 
   [[nodiscard]] CudaSupport cuda() const override {
-    // An extension that not every MPI has.
+    // Not every MPI has this extension.
     auto* query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
 #ifdef OMPI_MAJOR_VERSION
     constexpr bool kIsOpenMpi = true;
@@ -243,8 +245,8 @@ class Plugin final : public Library {
       error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
       if (error == MPI_SUCCESS) small_all_reduces_.prepare();
 #ifndef OMPI_MAJOR_VERSION
-      // With its clean-up off, hydra tells the survivors of a death by this signal, of which they
-      // would die.
+      // Without its clean-up, hydra notifies surviving ranks of a death with SIGUSR1, whose default
+      // action would kill them.
       struct sigaction now{};
       if (sigaction(SIGUSR1, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
         std::signal(SIGUSR1, SIG_IGN);
@@ -259,7 +261,7 @@ class Plugin final : public Library {
 
   [[nodiscard]] int finalise() override { return MPI_Finalize(); }
 
-  // MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF.
+  // MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, which calls our callback.
   [[nodiscard]] int before_finalise(std::function<void()> act) override {
     before_finalise_ = std::move(act);
     int key = MPI_KEYVAL_INVALID;
@@ -325,13 +327,13 @@ class Plugin final : public Library {
     int* highest = nullptr;
     int found = 0;
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&highest), &found);
-    return found != 0 ? *highest : 32767;  // what MPI promises at least
+    return found != 0 ? *highest : 32767;  // the minimum that the MPI standard guarantees
   }
 
   [[nodiscard]] std::size_t most_elements() const override { return most_; }
 
-  // Open MPI's non-blocking reductions first move all bytes and then add them; pieces overlap, and
-  // stay in the processor's cache. MPICH's are none the quicker for it.
+  // Open MPI's non-blocking reductions move all bytes before they add them. Pieces overlap the two
+  // and stay in the CPU's cache. MPICH gains nothing from pieces.
   [[nodiscard]] std::size_t piece_bytes() const override {
 #ifdef OMPI_MAJOR_VERSION
     return std::size_t{4} << 20;
@@ -505,7 +507,7 @@ class Plugin final : public Library {
     return MPI_OP_NULL;
   }
 
-  // The four reductions that floating-point numbers have, made when they are first needed.
+  // The four reductions of floating-point numbers, created on first use.
   using Ops = MPI_Op[4];
 
   template <class Half>
@@ -525,13 +527,14 @@ class Plugin final : public Library {
   Ops bfloat16_ = {MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL};
 };
 
-// One side of an all-to-all: for each rank how much, where, and as what.
+// One side of an all-to-all: the count, displacement and type for each rank.
 struct Side {
   Side(const std::vector<std::size_t>& bytes, std::size_t most) {
     const std::size_t total = std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
     std::size_t place = 0;
     for (const std::size_t each : bytes) {
-      // Places are int too: where they might not fit, they are inside the types.
+      // Displacements are int too. If they might not fit, each derived type contains its offset
+      // instead.
       const auto inside = total <= most ? 0 : static_cast<MPI_Aint>(place);
       owned.emplace_back(each, most, inside);
       counts.push_back(owned.back().count());
@@ -549,8 +552,8 @@ struct Side {
 
 int Plugin::ialltoall(const void* from, const std::vector<std::size_t>& send_bytes, void* to,
                       const std::vector<std::size_t>& receive_bytes, Comm comm, Request& request) {
-  // Never MPI_Ialltoall: whether all amounts are equal is not known here, and all ranks must call
-  // the same.
+  // Never MPI_Ialltoall: this rank cannot know whether all amounts are equal everywhere, and all
+  // ranks must make the same call.
   const auto sides = std::make_shared<std::pair<Side, Side>>(
       std::piecewise_construct, std::forward_as_tuple(send_bytes, most_),
       std::forward_as_tuple(receive_bytes, most_));

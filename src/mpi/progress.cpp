@@ -14,12 +14,16 @@ namespace muster::mpi {
 namespace {
 
 constexpr std::size_t kMostThreads = 16;
-constexpr int kTests = 8;           // of what somebody waits for, for one of everything else
-constexpr std::size_t kLooks = 64;  // operations tested in one go
-constexpr int kSpins = 50;          // polls before others are let run, where ranks share processors
-constexpr int kSpinsAlone = 5000;   // and where they do not
-constexpr auto kIdle = milliseconds(100);         // how long a question may stay unread
-constexpr auto kEager = std::chrono::seconds(1);  // a longer wait is not worth a whole core
+// While somebody waits for one operation, it is tested this often for each test of the others.
+constexpr int kTests = 8;
+constexpr std::size_t kLooks = 64;  // operations tested in one round
+// Polls before a waiting thread yields: where several ranks share a CPU, and where they do not.
+constexpr int kSpins = 50;
+constexpr int kSpinsAlone = 5000;
+// The longest time that a question from another rank stays unread.
+constexpr auto kIdle = milliseconds(100);
+// After this long, a waiting rank stops keeping a whole core busy.
+constexpr auto kEager = std::chrono::seconds(1);
 
 void nap(std::chrono::microseconds time) {
   std::this_thread::sleep_for(time);
@@ -106,7 +110,7 @@ void Progress::submit(const std::shared_ptr<Operation>& operation, const Submiss
     op.begun(op.sequence_, op.collective_);
     const int error = post(*library_, op.group_->comm, op.requests_);
     if (error != 0) op.mpi_error_ = library_->error_text(error);
-    // What is small is over before anything else would be worth its time.
+    // Small operations usually end within a few polls, so try that first.
     bool is_over = false;
     for (int i = 0; how.wait && i < kSpins && !is_over; ++i) is_over = test_locked(op);
     if (is_over) {
@@ -139,8 +143,8 @@ bool Progress::wait(Operation& operation, milliseconds timeout) {
     const auto now = Clock::now();
     in_time = timeout.count() == 0 || now - began < timeout;
     if (is_broken() && broken_for == Clock::duration::zero()) broken_for = now - began;
-    // Not at the first look: a process that was stopped may find its limit long past, and moves it
-    // when it polls.
+    // Do not report the time-out at the first look. A process that was stopped may find its limit
+    // long past, and then moves the limit when it polls.
     if (now < operation.limit_.load()) {
       overdue_since.reset();
     } else if (!overdue_since) {
@@ -163,7 +167,7 @@ bool Progress::wait(Operation& operation, milliseconds timeout) {
                                            " was aborted: another thread is stuck in MPI"));
 }
 
-// Whether anything ended. The caller is counted in waiting_.
+// Returns whether any operation ended. The caller has counted itself in waiting_.
 bool Progress::poll(Operation* first) {
   Operations over;
   {
@@ -172,7 +176,7 @@ bool Progress::poll(Operation* first) {
     poll_locked(first, Clock::now(), over);
   }
   if (over.empty()) return false;
-  // What follows an operation is somebody's code: it may take long, or wait for another operation.
+  // complete() runs other people's callbacks, which may take long or wait for another operation.
   --waiting_;
   if (pending_count_ > 0) wake();
   complete(over);
@@ -182,7 +186,7 @@ bool Progress::poll(Operation* first) {
 
 void Progress::poll_locked(Operation* first, Clock::time_point now, Operations& over) {
   if (is_broken()) {
-    // No call into MPI any more: it would write to tensors that their owner thinks are his again.
+    // Make no further call into MPI: it would write to tensors that their owners already use again.
     give_up_locked(nullptr, over);
     return;
   }
@@ -202,7 +206,7 @@ void Progress::poll_locked(Operation* first, Clock::time_point now, Operations& 
   if (!is_broken()) talk_locked(now);
 }
 
-// Whether all of it is over.
+// Returns whether all requests of the operation are done.
 bool Progress::test_locked(Operation& operation) {
   std::erase_if(operation.requests_, [&](Request& request) {
     Completion completion;
@@ -224,14 +228,15 @@ bool Progress::is_hopeless_locked(Operation& operation, Clock::time_point now) {
     operation.deadline_ = std::min(operation.deadline_, now + kFindOut);
   }
   if (now >= operation.ask_at_) {
-    // At half time, and again shortly before the end: who answered may have died since.
+    // Ask at half time and again shortly before the end, since a rank that answered may have died
+    // since.
     operation.asked_ = true;
     operation.answers_.clear();
     ask_locked(operation);
     const auto for_answers = std::min<milliseconds>(kFindOut, operation.timeout_ / 4);
     const auto again = operation.deadline_ - for_answers;
     operation.ask_at_ = now < again && !operation.failing_ ? again : Clock::time_point::max();
-    // Who was stopped himself must not blame the others at once.
+    // A process that was stopped itself must not blame the others right away.
     operation.deadline_ = std::max(operation.deadline_, now + for_answers);
     operation.limit_ = operation.deadline_ + 2 * kFindOut;
   }
@@ -282,11 +287,13 @@ void Progress::complete(Operations& over) {
     operation->done_.store(true, std::memory_order_release);
     try {
       operation->ended();
-    } catch (const std::exception& error) {  // nobody is there to catch it
+    } catch (const std::exception& error) {  // no caller could catch it
       std::fprintf(stderr, "muster: MPI: the callback of %s threw an exception: %s\n",
                    operation->text().c_str(), error.what());
     }
-    operation.reset();  // what it holds may wait for others: tensors for Python, groups for MPI
+    // Release the operation before it stops counting as pending: the tensors in it may need
+    // Python's lock, and its group may need MPI.
+    operation.reset();
     --ending_count_;
   }
 }
@@ -321,7 +328,7 @@ void Progress::stop() {
     threads.swap(threads_);
   }
   for (auto& thread : threads) {
-    // A program may finalise MPI in what follows an operation, on one of them.
+    // The program may finalise MPI from a callback that runs on one of these threads.
     if (thread.get_id() == std::this_thread::get_id())
       thread.detach();
     else
@@ -346,7 +353,7 @@ void Progress::need_poller_locked() {
 
 void Progress::run() {
   prctl(PR_SET_NAME, "muster-mpi");
-  prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default is as long as a short operation
+  prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default is as long as a short operation takes
   std::unique_lock guard(sleep_);
   while (true) {
     ++standing_by_;
@@ -367,7 +374,7 @@ void Progress::run() {
   }
 }
 
-// Nothing ended: it is time to stop.
+// Returns nothing when it is time to stop.
 Progress::Operations Progress::poll_until_something_ends() {
   Operations over;
   for (int in_vain = 0; over.empty() && !stopping_; ++in_vain) {

@@ -1,7 +1,7 @@
-// Drives MPI's operations to their end: who waits polls, and a thread of its own polls, politely,
-// what nobody waits for. Every operation has a deadline; when it passes, the ranks that are missing
-// are found out and named, and nothing more is begun: the process then leaves without MPI_Finalize.
-// Knows nothing of PyTorch.
+// Drives MPI operations to completion. A thread that waits for an operation polls MPI itself, and a
+// background thread polls, with pauses, what nobody waits for. Every operation has a deadline. When
+// it passes, Progress finds out and names the missing ranks and begins no more operations; the
+// process then exits without MPI_Finalize. This code does not depend on PyTorch.
 #pragma once
 
 #include <atomic>
@@ -26,13 +26,14 @@ namespace muster::mpi {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Ranks that communicate with each other. `posted` and what is behind `comm` belong to Progress.
+// Ranks that communicate with each other. Progress owns `posted` and the communicator behind
+// `comm`.
 struct Group {
   Comm comm;
   std::uint64_t id = 0;  // the same on all members
   int rank = 0;
   std::vector<int> world_ranks;
-  std::atomic<std::uint64_t> posted = 0;  // collectives begun here
+  std::atomic<std::uint64_t> posted = 0;  // collectives begun on this rank
   int highest_tag = 0;
 
   [[nodiscard]] int size() const { return static_cast<int>(world_ranks.size()); }
@@ -46,24 +47,24 @@ class Operation {
   Operation& operator=(const Operation&) = delete;
 
   [[nodiscard]] bool is_done() const { return done_.load(std::memory_order_acquire); }
-  // Null: it went well. Only when done.
+  // Null on success. Valid only when done.
   [[nodiscard]] std::exception_ptr error() const { return error_; }
-  // Who sent what was received, in the group's numbering. Only when done.
+  // The sender of a received message, as a rank of the group. Valid only when done.
   [[nodiscard]] int source() const { return source_; }
 
  protected:
-  // "all_reduce of 1024 float32"
+  // For messages, such as "all_reduce of 1024 float32".
   [[nodiscard]] virtual std::string text() const = 0;
-  // What waiting for it throws.
+  // The exception that a thread waiting for this operation gets.
   [[nodiscard]] virtual std::exception_ptr failure(const std::string& what) const {
     return std::make_exception_ptr(std::runtime_error(what));
   }
-  // Right before MPI is given it. `number`: of a collective, in its group, from 1; else of a
-  // message. Other operations wait meanwhile.
+  // Called right before MPI gets the operation. `number` counts from 1: the group's collectives, or
+  // else its messages. No other operation begins meanwhile.
   virtual void begun(std::uint64_t /*number*/, bool /*collective*/) {}
-  // MPI's part is over: puts results into their place. May throw. On any thread.
+  // Called when MPI is done, on any thread, to put results into place. May throw.
   virtual void finish() {}
-  // Once, after everything; error() is known.
+  // Called once, last of all, when error() is known.
   virtual void ended() {}
 
  private:
@@ -73,17 +74,19 @@ class Operation {
   std::vector<Request> requests_;
   std::uint64_t sequence_ = 0;
   bool collective_ = true;
-  std::vector<int> peers_;  // whose part it needs, in the group's numbering; empty: everybody's
+  std::vector<int> peers_;  // group ranks that must take part; empty: all
   milliseconds timeout_{};
   Clock::time_point ask_at_;
   Clock::time_point deadline_;
-  // After which even a lock that nobody gives back is no reason to wait. Moves with deadline_.
+  // After this time, a thread stops waiting even for the lock: its holder is stuck in MPI. Moves
+  // with deadline_.
   std::atomic<Clock::time_point> limit_{};
   bool pending_ = false;
   bool failing_ = false;
   bool asked_ = false;
-  std::map<int, std::uint64_t> answers_;  // by world rank: how many collectives it has begun
-  std::string mpi_error_;                 // not empty: failed, and it is being found out why
+  std::map<int, std::uint64_t> answers_;  // by world rank: the collectives that the rank has begun
+  // Set once MPI reported an error. The operation stays pending until the reason is known.
+  std::string mpi_error_;
   int source_ = -1;
   std::exception_ptr error_;
   std::atomic<bool> done_ = false;
@@ -94,11 +97,11 @@ struct Submission {
   milliseconds timeout;
   bool collective = true;
   std::vector<int> peers = {};
-  bool wait = false;  // drive it to its end at once, on this thread
+  bool wait = false;  // wait on this thread until the operation is done
 };
 
-// Something that begins the requests of an operation and returns an error code of MPI's or 0.
-// Refers to it only, for as long as the call takes that it is passed to.
+// A function that begins the requests of an operation and returns 0 or an MPI error code. It holds
+// only a reference, so it is valid only during the call that it is passed to.
 class Post {
  public:
   template <class Callable>
@@ -116,50 +119,52 @@ class Post {
   int (*call_)(const void*, Library&, Comm, std::vector<Request>&);
 };
 
-// Whether this process was forked from one with a Progress: its copy of MPI's state is of no use.
+// Whether this process was forked from one with a Progress. Its copy of MPI's state is unusable.
 [[nodiscard]] bool is_forked_child();
 
 class Progress {
  public:
-  // MPI is initialised. `host` is this rank's name in messages. Collective.
+  // MPI must be initialised. `host` names this rank's host in messages. Collective over all ranks.
   Progress(std::unique_ptr<Library> library, const std::string& host);
-  // What is pending stays so. Waits for threads that are stuck in MPI: a process that has to leave
-  // never destroys it.
+  // Leaves pending operations as they are. Waits for threads that are stuck in MPI, so a process
+  // that must exit at once never destroys its Progress.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   [[nodiscard]] Library& library() { return *library_; }
   [[nodiscard]] const std::shared_ptr<Group>& world() const { return world_; }
-  // The members call it, in one order. `ranks` in the parent's numbering; this rank is among them.
+  // All members call this in the same order. `ranks` are ranks of the parent and include this one.
   [[nodiscard]] std::shared_ptr<Group> subgroup(const Group& parent, const std::vector<int>& ranks,
                                                 milliseconds timeout);
 
-  // Throws when nothing can be begun any more.
+  // Throws if the job is broken and no operation can begin any more.
   void submit(const std::shared_ptr<Operation>& operation, const Submission& how, Post post);
-  // Until it is done, or the time is over: false. Zero: no limit but the operation's own. Throws
-  // when another thread is stuck in MPI.
+  // Waits until the operation is done; false if `timeout` passes first. Zero means that only the
+  // operation's own deadline applies. Throws when another thread is stuck in MPI.
   bool wait(Operation& operation, milliseconds timeout = milliseconds(0));
 
-  // All that is pending, and all that comes, fails with this.
+  // Fails all pending and all later operations with this reason.
   void abort(const std::string& why);
   [[nodiscard]] bool is_broken() const { return broken_.load(); }
-  // Nothing is pending, and what follows the operations is over too. False: the time is over.
+  // Waits until nothing is pending and all callbacks have returned; false on time-out.
   bool drain(milliseconds timeout);
-  // Every rank has come to its end; false: some have left without a word, and MPI_Finalize would
-  // wait for them. As long as they answer, they are waited for.
+  // Waits until every rank has reached its end, for as long as the others answer. False if some
+  // have left without a word, since MPI_Finalize would then wait for them.
   bool part(milliseconds patience = milliseconds(2000));
-  // No more answers to other ranks. Then MPI may be finalised.
+  // Stops answering other ranks. After that, MPI may be finalised.
   void stop();
 
  private:
-  static constexpr milliseconds kFindOut{2000};            // for answers after an error of MPI's
-  static constexpr std::chrono::hours kLongest{24 * 365};  // can still be added to a time
+  // How long to wait for answers after an MPI error.
+  static constexpr milliseconds kFindOut{2000};
+  // A practically endless time that can still be added to a time point.
+  static constexpr std::chrono::hours kLongest{24 * 365};
 
   using Operations = std::vector<std::shared_ptr<Operation>>;
 
-  // The threads of the backend: one polls, the others stand by for when that one runs somebody's
-  // code, which may wait for an operation itself.
+  // The backend's threads. One polls. The others stand by for when it runs a callback, which may
+  // itself wait for an operation.
   void run();
   Operations poll_until_something_ends();
   void need_poller_locked();
@@ -179,7 +184,7 @@ class Progress {
   [[nodiscard]] std::uint64_t dropped_locked(std::uint64_t members);
   void free_locked(std::uint64_t members, std::uint64_t dropped);
 
-  // What other ranks are asked and told when something takes long.
+  // Questions and answers between ranks when an operation takes long.
   void ask_locked(Operation& operation);
   void talk_locked(Clock::time_point now);
   void tell_locked(int world_rank, int tag, std::uint64_t group, std::uint64_t sequence,
@@ -194,27 +199,29 @@ class Progress {
 
   std::unique_ptr<Library> library_;
   std::vector<std::string> hosts_;  // by world rank
-  int spins_ = 0;                   // polls of a waiting thread before it lets others run
+  int spins_ = 0;                   // polls of a waiting thread before it yields
 
-  // Guards every call into MPI and what follows. Never held while somebody's code runs.
+  // Guards every call into MPI and the members below. Never held while a callback runs.
   std::mutex mutex_;
   std::shared_ptr<Group> world_;
   Comm control_;
-  std::map<std::uint64_t, Group*> groups_;              // those that live, by id
-  std::map<std::uint64_t, std::uint64_t> groups_made_;  // of the same members
-  // MPI_Comm_free is collective, but each rank drops a group when its own last operation ends. So
-  // a dropped group's communicator is kept until its members meet to make their next group; then
-  // all of them free the same ones, in the order of their making. MPI_Finalize frees the rest.
+  std::map<std::uint64_t, Group*> groups_;  // the living groups, by id
+  // Number made so far, by the hash of the members.
+  std::map<std::uint64_t, std::uint64_t> groups_made_;
+  // MPI_Comm_free is collective, but each rank drops a group at a different time, when its own last
+  // operation ends. So the communicator of a dropped group is kept until its members meet to make
+  // their next group. Then all of them free the same communicators in the same order, that of their
+  // creation. MPI_Finalize frees the rest.
   struct Kept {
-    std::uint64_t group = 0;  // its id
+    std::uint64_t group = 0;  // the group's id
     Comm comm;
     bool dropped = false;
   };
   std::map<std::uint64_t, std::vector<Kept>> kept_;  // by the hash of their members; oldest first
   Operations pending_;
   Operations abandoned_;     // MPI may still use their memory
-  std::set<int> have_left_;  // world ranks that said that they give up
-  std::size_t next_ = 0;     // where the next look at pending_ begins
+  std::set<int> have_left_;  // world ranks that said they give up
+  std::size_t next_ = 0;     // where the next scan of pending_ begins
   std::uint64_t messages_ = 0;
   Clock::time_point next_talk_;
   struct Told {
@@ -226,19 +233,19 @@ class Progress {
 
   std::atomic<bool> broken_ = false;
   std::atomic<std::size_t> pending_count_ = 0;
-  // MPI's part is over, but a thread still runs what follows, which may be Python's.
+  // Operations that MPI has finished but whose callbacks, perhaps Python's, still run.
   std::atomic<std::size_t> ending_count_ = 0;
-  std::atomic<int> waiting_ = 0;  // threads that poll by themselves
+  std::atomic<int> waiting_ = 0;  // threads that poll while they wait
 
   std::mutex sleep_;
   std::condition_variable wake_;
   std::condition_variable role_;
   bool woken_ = false;
-  bool polling_ = false;  // one of the threads does
+  bool polling_ = false;  // one of the threads is polling
   int standing_by_ = 0;
   std::atomic<bool> stopping_ = false;
   std::vector<std::thread> threads_;
-  std::vector<std::thread> stuck_;  // in MPI, making a group
+  std::vector<std::thread> stuck_;  // stuck in MPI while making a group
 };
 
 }  // namespace muster::mpi

@@ -12,7 +12,8 @@ namespace muster::mpi {
 namespace {
 
 recorder::Operations& process_operations() {
-  static auto* const operations = new recorder::Operations("mpi");  // outlives the server
+  // Never destroyed: the server thread may still use it.
+  static auto* const operations = new recorder::Operations("mpi");
   return *operations;
 }
 
@@ -22,7 +23,8 @@ void answer(const c10d::control_plane::Request& request, c10d::control_plane::Re
   response.setStatus(200);
 }
 
-// Whether it is ours that answers: libmuster and muster-torch may be in one process.
+// Whether our handler was registered. It fails if libmuster and muster-torch are both in this
+// process and the other was first.
 bool register_handler() noexcept {
   try {
     c10d::control_plane::registerHandler("muster_operations", &answer);
@@ -32,7 +34,7 @@ bool register_handler() noexcept {
   }
 }
 
-// The members agree on it. PyTorch gives most groups another name later.
+// A name on which all members agree. PyTorch renames most groups later.
 std::string first_name(const Group& group) {
   char id[sizeof(group.id) * 2 + 1] = {};
   std::snprintf(id, sizeof(id), "%016llx", static_cast<unsigned long long>(group.id));
@@ -51,7 +53,8 @@ void MpiBackend::setGroupUid(const std::string& pg_uid) {
   if (record_) record_->set_name(pg_uid);
 }
 
-// PyTorch describes a group after it has named it, and does not tell.
+// PyTorch sets a group's description after its name, without a notification, so it is read at the
+// first operation.
 const std::shared_ptr<recorder::GroupRecord>& MpiBackend::record() {
   if (record_ && !is_described_.exchange(true)) record_->set_description(getGroupDesc());
   return record_;

@@ -1,4 +1,4 @@
-// What is recorded of the backend's operations, for `muster why`.
+// Records the backend's operations for `muster why`.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace muster::mpi {
 
-// Null where there are too many groups. The first one makes PyTorch's worker server, if one runs,
-// answer requests for "muster_operations".
+// Null when there are too many groups. The first call registers "muster_operations" with PyTorch's
+// worker server, if one runs.
 [[nodiscard]] std::shared_ptr<recorder::GroupRecord> new_record(const Group& group);
 
 }  // namespace muster::mpi

@@ -15,10 +15,10 @@
 namespace muster::mpi {
 namespace {
 
-// Ranks do not come to their end at the same time, and what one began may need the others.
+// How long a process waits at exit for its pending operations: ranks do not end at the same moment.
 constexpr auto kDrain = milliseconds(10'000);
 
-// Set while MPI is ours to finalise, or to leave alone.
+// Set from start() on; null if MPI could not be started.
 Progress* g_progress = nullptr;
 bool g_initialised_here = false;
 ThreadLevel g_level{};
@@ -35,13 +35,14 @@ void say_unfinished() {
       stderr);
 }
 
-// The last act of the process. A stuck or broken MPI is not finalised: that may never return.
+// Runs last in the process. A stuck or broken MPI is not finalised, because MPI_Finalize might
+// never return.
 void at_exit(int status, void* /*unused*/) {
   if (is_forked_child()) return;
   Progress& progress = *g_progress;
   if (progress.library().finalised()) return;
-  // Who failed does not wait for the others, who may be waiting for it; that it left without
-  // MPI_Finalize tells the launcher to end them.
+  // A failed rank does not wait for the others, which may be waiting for it. Exiting without
+  // MPI_Finalize makes the launcher end them.
   if (progress.is_broken() || (status != 0 && g_initialised_here)) leave(status);
   if (!progress.drain(kDrain)) {
     say_unfinished();
@@ -78,7 +79,7 @@ Progress* start() {
   g_initialised_here = !loaded.library->initialised();
   if (const int error = loaded.library->initialise(g_level))
     throw std::runtime_error("MPI_Init_thread failed: " + loaded.library->error_text(error));
-  // The program's own calls cannot be kept apart from ours.
+  // If the program initialised MPI, it also makes MPI calls of its own, at any time.
   const auto needed = g_initialised_here ? ThreadLevel::kSerialized : ThreadLevel::kMultiple;
   if (g_level < needed) {
     if (g_initialised_here) static_cast<void>(loaded.library->finalise());
@@ -89,7 +90,7 @@ Progress* start() {
             : "the program initialised MPI without MPI_THREAD_MULTIPLE, which the backend needs: "
               "call MPI_Init_thread with it, or let muster initialise MPI");
   }
-  // Never deleted: operations and groups may outlive everything else.
+  // Never deleted: operations and groups may live until the very end of the process.
   g_progress = new Progress(std::move(loaded.library), host_name());
   on_exit(at_exit, nullptr);
   return g_progress;
@@ -107,8 +108,8 @@ ThreadLevel process_thread_level() {
 }
 
 Progress& process_progress() {
-  recorder::serve_records();  // before MPI is initialised, which may hang
-  // Once, whatever comes of it: a second try would find MPI begun, and blame the program.
+  recorder::serve_records();  // before MPI_Init, which may hang
+  // Try only once, even if it fails: a second try would find MPI initialised and blame the program.
   static const auto [progress, error] = []() -> std::pair<Progress*, std::exception_ptr> {
     try {
       return {start(), nullptr};

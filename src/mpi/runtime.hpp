@@ -1,4 +1,4 @@
-// MPI in this process: loaded and initialised once, left in good order or at once.
+// MPI in this process: loaded and initialised once, and finalised in good order or not at all.
 #pragma once
 
 #include "mpi/loader.hpp"
@@ -6,18 +6,18 @@
 
 namespace muster::mpi {
 
-// The MPI of this process, looked for once.
+// The MPI of this process. The first call looks for it.
 [[nodiscard]] Loaded& loaded_library();
 
-// What MPI granted; after process_progress only.
+// The thread level that MPI granted. Valid after process_progress().
 [[nodiscard]] ThreadLevel process_thread_level();
 
-// Operations that nobody waited for end, or fail, and what follows them is called: for a language
-// whose code cannot be called any more when the process exits.
+// Waits until pending operations have ended and their callbacks have returned. For languages such
+// as Python, whose code cannot be called any more during process exit.
 void settle();
 
-// Of the whole process, until its end. Throws what could not be found or begun. Collective the
-// first time.
+// The Progress of the whole process, which lives until its end. The first call is collective and
+// throws if MPI cannot be found or initialised.
 [[nodiscard]] Progress& process_progress();
 
 }  // namespace muster::mpi

@@ -14,10 +14,11 @@
 namespace muster::rankenv {
 namespace {
 
-constexpr const char* kOwnRun = "muster:";  // begins a TORCHELASTIC_RUN_ID that is not torchrun's
-constexpr int kMaxRanks = 100'000'000;      // beyond it a number is a mistake
+// Prefix of a TORCHELASTIC_RUN_ID that muster's rank shim set, not torchrun.
+constexpr const char* kOwnRun = "muster:";
+constexpr int kMaxRanks = 100'000'000;  // a larger number is a mistake
 
-// A number, and the variable that it came from, for messages.
+// A number and the variable that it came from, for messages.
 struct Told {
   std::string_view name;
   int value;
@@ -54,7 +55,7 @@ Result<MaybeTold> number(const Environment& environment, std::string_view name) 
   return MaybeTold(Told{name, value});
 }
 
-// The first that is set; those of the others that are set must say the same.
+// The first variable that is set. The others, where set, must have the same value.
 Result<MaybeTold> agreed(const Environment& environment, const Names& names) {
   MaybeTold first;
   for (const std::string_view name : names) {
@@ -66,7 +67,7 @@ Result<MaybeTold> agreed(const Environment& environment, const Names& names) {
   return first;
 }
 
-// The first that is set.
+// The first variable that is set.
 Result<MaybeTold> first_of(const Environment& environment, const Names& names) {
   for (const std::string_view name : names) {
     if (find(environment, name) != nullptr) return number(environment, name);
@@ -81,7 +82,7 @@ struct Claim {  // what one launcher says
   MaybeTold local_size;
   MaybeTold host_rank = {};
   MaybeTold host_count = {};
-  const engines::RankVariables* variables = nullptr;  // where they came from
+  const engines::RankVariables* variables = nullptr;  // the variables it was read from
 };
 
 Result<void> check_below(const MaybeTold& rank, const MaybeTold& size) {
@@ -135,7 +136,8 @@ Result<Rank> to_rank(const Claim& claim, std::string_view told_by) {
   return rank;
 }
 
-// "2(x3),1": two tasks on each of three hosts, one on the fourth. The entry of host `index`.
+// Slurm's list of tasks per host, such as "2(x3),1": two tasks on each of three hosts, one on the
+// fourth. Returns the entry of host `index`.
 std::optional<int> tasks_on_host(std::string_view text, int index) {
   while (!text.empty()) {
     int tasks = 0;
@@ -162,7 +164,7 @@ bool has_any(const Environment& environment, const Names& names) {
                      [&](std::string_view name) { return find(environment, name) != nullptr; });
 }
 
-// What the launcher with these variables says; nothing if it did not start this process.
+// What the launcher with these variables says; nothing if that launcher did not start this process.
 Result<std::optional<Claim>> claim_by(const engines::RankVariables& variables,
                                       const Environment& environment) {
   Claim claim{.variables = &variables};
@@ -183,7 +185,8 @@ Result<std::optional<Claim>> claim_by(const engines::RankVariables& variables,
   return std::optional<Claim>(claim);
 }
 
-// Complete, and not what a rank shim wrote for a program that now starts another job.
+// Whether torchrun's variables are complete. A run id that a rank shim set does not count, because
+// the program may now start another job, which inherits the variables.
 bool is_torchrun(const Environment& environment) {
   for (const char* name : {"TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "LOCAL_RANK",
                            "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK"}) {
@@ -192,7 +195,7 @@ bool is_torchrun(const Environment& environment) {
   return !find(environment, "TORCHELASTIC_RUN_ID")->starts_with(kOwnRun);
 }
 
-// RANK and WORLD_SIZE alone, as a pod has them, mean one process a host.
+// RANK and WORLD_SIZE alone, as in a Kubernetes pod, mean one process per host.
 Result<Rank> by_torch_names(const Environment& environment, const char* told_by) {
   Claim claim;
   MUSTER_TRY(claim.rank, number(environment, "RANK"));
@@ -208,7 +211,8 @@ Result<Rank> by_torch_names(const Environment& environment, const char* told_by)
   return to_rank(claim, told_by);
 }
 
-// PET_* are torchrun's flags: they describe hosts. With one process a host they describe it too.
+// PET_* variables are torchrun's flags, which describe hosts. With one process per host they also
+// describe the process.
 Result<Rank> by_pet(const Environment& environment) {
   const std::string* processes = find(environment, "PET_NPROC_PER_NODE");
   if (processes != nullptr && *processes != "1") {
@@ -229,7 +233,7 @@ Result<void> check_same(const MaybeTold& a, const MaybeTold& b) {
   return {};
 }
 
-// Whether the manager set the launcher's variables itself, for its own ranks.
+// Whether the workload manager set the launcher's variables itself, for its own ranks.
 bool is_told_by(const Claim& manager, const Claim& launcher) {
   return launcher.variables->set_by_managers_too && launcher.rank && manager.rank &&
          launcher.rank->value == manager.rank->value;
@@ -244,7 +248,8 @@ void fill_from(Claim& claim, const Claim& other) {
 
 struct Claims {
   std::vector<Claim> launchers = {};
-  std::optional<Claim> manager = std::nullopt;  // which may have started the launcher
+  // A workload manager, which may have started the launcher.
+  std::optional<Claim> manager = std::nullopt;
 };
 
 Result<Claims> read_claims(const Environment& environment) {
@@ -258,7 +263,7 @@ Result<Claims> read_claims(const Environment& environment) {
   return claims;
 }
 
-// Also compares the rank with variables that several launchers set.
+// Also checks the rank against variables that several launchers set.
 Result<Rank> to_rank(const Claim& claim, const Environment& environment) {
   Names names = claim.variables->rank;
   names.insert(names.end(), claim.variables->same_rank.begin(), claim.variables->same_rank.end());
@@ -266,7 +271,7 @@ Result<Rank> to_rank(const Claim& claim, const Environment& environment) {
   return to_rank(claim, claim.variables->told_by);
 }
 
-// A launcher's own ranks come before the manager's, which may have started the launcher.
+// A launcher's claim wins over the manager's, which may only have started the launcher.
 Result<std::optional<Rank>> by_launcher(const Environment& environment) {
   MUSTER_TRY(Claims claims, read_claims(environment));
   for (Claim& claim : claims.launchers) {
@@ -329,7 +334,7 @@ std::map<std::string, std::optional<std::string>> variables(const Rank& rank,
       {"TORCHELASTIC_RUN_ID", kOwnRun + run_id},
       {"TORCHELASTIC_RESTART_COUNT", "0"},
       {"TORCHELASTIC_MAX_RESTARTS", "0"},
-      // torchrun's agent would hold the store; here rank 0 does.
+      // under torchrun, its agent would serve the store; here rank 0 does
       {"TORCHELASTIC_USE_AGENT_STORE", "False"},
   };
 }

@@ -1,5 +1,5 @@
-// Who a process is in its job, out of the variables of whichever launcher started it. Pure; shared
-// by the rank shim and by the training library.
+// Reads a process's rank and world size from the variables of whichever launcher started it. Pure.
+// Shared by the rank shim and the training library.
 #pragma once
 
 #include <map>
@@ -17,31 +17,32 @@ struct Rank {
   int size = 1;
   int local_rank = 0;  // on its host
   int local_size = 1;
-  // Which host, and of how many. Open MPI and hydra do not tell: they are then taken to have put
-  // equally many consecutive ranks on every host, and where this rank does not fit that, neither is
-  // known.
+  // The index of this host and the number of hosts. Open MPI and hydra do not report them. For
+  // those, muster assumes the same number of consecutive ranks on every host; if this rank does not
+  // fit that assumption, both stay unknown.
   std::optional<int> host_rank = std::nullopt;
   std::optional<int> host_count = std::nullopt;
-  std::string told_by = {};  // "Open MPI", "PMI", "Slurm", ...; empty: nobody, alone
-  // An agent of torchrun's started it: torch's variables are set, but for the rank's final number,
-  // and the agent may serve the store.
+  // "Open MPI", "PMI", "Slurm", ...; empty if no launcher started this process.
+  std::string told_by = {};
+  // A torchrun agent started this process: torch's variables are set, except that the rank may
+  // still change, and the agent may serve the store.
   bool under_agent = false;
 
   friend bool operator==(const Rank&, const Rank&) = default;
 };
 
-// Refuses what is no number, what is out of range, and two launchers that contradict each other.
-// The innermost wins where one is known to start the other: torchrun over all, MPI over Slurm.
-// RANK and the like by themselves count only when no launcher tells, since they may be left over.
-// Alone: rank 0 of 1.
+// Rejects values that are not numbers or out of range, and launchers that contradict each other.
+// When one launcher is known to start the other, the inner one wins: torchrun over all others, MPI
+// over Slurm. RANK and similar variables alone count only without any launcher, since they may be
+// left over. With no variables at all, the result is rank 0 of 1.
 [[nodiscard]] Result<Rank> read(const Environment& environment);
 
-// Whether the MPI of the process would find its peers. srun --mpi=pmix tells the rank in PMIX_RANK;
-// without PMI a Slurm step is no MPI job.
+// Whether MPI in this process would find its peers. srun --mpi=pmix provides PMIX_RANK. A Slurm
+// step without any PMI is not an MPI job.
 [[nodiscard]] bool is_mpi_job(const Rank& rank, const Environment& environment);
 
-// What torch and others look for: RANK, LOCAL_RANK, WORLD_SIZE, ... No value: the variable must not
-// be set, what is there is somebody else's. `run_id` may be empty.
+// The variables that torch and others read: RANK, LOCAL_RANK, WORLD_SIZE, ... Without a value, the
+// variable must be unset, because its present value belongs to another job. `run_id` may be empty.
 [[nodiscard]] std::map<std::string, std::optional<std::string>> variables(
     const Rank& rank, const std::string& run_id);
 

@@ -14,7 +14,7 @@ namespace {
 
 enum class Name { kFree, kOurs, kOfOthers };
 
-// Never waits.
+// Never blocks.
 Name look_at(int folder, const std::string& name) {
   struct stat status{};
   if (fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -58,7 +58,8 @@ std::string socket_path(int folder, const std::string& name) {
 }
 
 std::optional<std::string> free_socket_name(int folder) {
-  constexpr int kMostNames = 8;  // containers that share the folder may count processes alike
+  // Containers that share the folder may use the same process ids, so a few more names are tried.
+  constexpr int kMostNames = 8;
   const std::string pid = std::to_string(getpid());
   for (int i = 0; i < kMostNames; ++i) {
     std::string name = i == 0 ? pid : pid + "." + std::to_string(i);

@@ -6,14 +6,15 @@
 
 namespace muster::recorder {
 
-// A descriptor of the folder, if the path is absolute and only we can get in; else -1.
+// Returns a descriptor of the folder, or -1 unless the path is absolute and only our user can enter
+// it.
 [[nodiscard]] int open_private_folder(const char* path);
 
-// A path for a name in the folder that is short enough for a socket.
+// A path for a name in the folder, short enough for a socket address.
 [[nodiscard]] std::string socket_path(int folder, const std::string& name);
 
-// The name for a socket of this process, after removal of what an ended process left there. None:
-// this process has one, or there is no way to make one.
+// A free name for this process's socket, after removing one that an ended process left behind. None
+// if this process already has a socket or none can be made.
 [[nodiscard]] std::optional<std::string> free_socket_name(int folder);
 
 }  // namespace muster::recorder

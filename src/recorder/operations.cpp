@@ -10,7 +10,7 @@
 namespace muster::recorder {
 namespace {
 
-constexpr std::size_t kMostRankBytes = std::size_t{3} << 20;  // readers take a few MiB in all
+constexpr std::size_t kMostRankBytes = std::size_t{3} << 20;  // the reader accepts only a few MiB
 
 std::int64_t unix_time_ns() {
   timespec now{};
@@ -18,7 +18,7 @@ std::int64_t unix_time_ns() {
   return (static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000) + now.tv_nsec;
 }
 
-// A JSON string. What is not printable ASCII becomes '?'.
+// A JSON string. Bytes other than printable ASCII become '?'.
 std::string quoted(std::string_view text) {
   std::string json = "\"";
   for (const char c : text) {
@@ -164,7 +164,8 @@ std::string Operations::json(bool only_active) const {
   std::set<std::string> names;
   for (const auto& group : std::views::reverse(groups)) {
     const GroupRecord::Copied copied = group->copy(only_active);
-    // A program may destroy a group and give its name to a new one, which counts from 1 again.
+    // A program may destroy a group and reuse its name. The new group counts from 1 again and
+    // replaces the old one here.
     if (!names.insert(copied.name).second) continue;
     const std::string id = std::to_string(group->id_);
     for (const GroupRecord::Entry& entry : copied.entries) {

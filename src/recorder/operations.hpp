@@ -1,5 +1,5 @@
-// The latest operations of each group, kept for `muster why`, in the JSON format of PyTorch's own
-// flight recorder, which other backends cannot write to.
+// Keeps the latest operations of each group for `muster why`, in the JSON format of PyTorch's
+// flight recorder. PyTorch's own recorder does not accept entries from other backends.
 #pragma once
 
 #include <array>
@@ -18,16 +18,16 @@ namespace muster::recorder {
 
 constexpr std::size_t kCollectivesKept = 64;  // per group
 constexpr std::size_t kMessagesKept = 32;     // per group
-constexpr std::size_t kGroupsKept = 128;      // groups that still exist first
+constexpr std::size_t kGroupsKept = 128;      // existing groups are kept before destroyed ones
 
-// Sizes and types of the inputs, as many as there is room for.
+// Sizes and types of an operation's inputs, as many as fit.
 class Inputs {
  public:
   static constexpr std::size_t kMostTensors = 4;
   static constexpr std::size_t kMostSizes = 8;  // of all tensors together
 
-  // The name of the type is PyTorch's, such as "Float", and is not copied. A tensor with more
-  // dimensions than there is room for gets one, with all its elements.
+  // `type` is PyTorch's name, such as "Float", and is not copied. A tensor with too many dimensions
+  // is recorded as one dimension with all its elements.
   void add(const char* type, std::span<const std::int64_t> sizes);
 
   [[nodiscard]] std::string sizes_text() const;
@@ -41,27 +41,28 @@ class Inputs {
   std::uint8_t sizes_used_ = 0;
 };
 
-// An operation as it begins. The name is not copied.
+// An operation as it begins. `name` is not copied.
 struct Begun {
   const char* name = "";
-  std::uint64_t number = 0;  // in its group, from 1; messages between two ranks have their own
+  // Counts from 1 in the group; messages between two ranks are counted separately.
+  std::uint64_t number = 0;
   bool is_message = false;
   std::chrono::milliseconds timeout{};
   Inputs inputs = {};
 };
 
-// Which one has ended.
+// Identifies an operation when it ends.
 struct Ticket {
-  std::uint64_t number = 0;  // 0: none
+  std::uint64_t number = 0;  // 0: not recorded
   bool is_message = false;
 };
 
 class GroupRecord {
  public:
-  // `world_ranks`: the members as the job numbers them.
+  // `world_ranks`: the members, as ranks of the whole job.
   GroupRecord(std::uint64_t id, std::string name, std::vector<int> world_ranks);
 
-  // What other members call the group too.
+  // A name that is the same on all members.
   void set_name(const std::string& name);
   void set_description(const std::string& description);
 
@@ -81,8 +82,8 @@ class GroupRecord {
     std::string name;
     std::string description;
     std::uint64_t collectives = 0;
-    std::uint64_t completed = 0;  // all up to this one
-    std::vector<Entry> entries;   // collectives, oldest first, and then messages
+    std::uint64_t completed = 0;  // all collectives up to this one have completed
+    std::vector<Entry> entries;   // collectives, oldest first, then messages
   };
 
   [[nodiscard]] Copied copy(bool only_active) const;
@@ -102,10 +103,10 @@ class Operations {
  public:
   explicit Operations(std::string backend) : backend_(std::move(backend)) {}
 
-  // Null where there are too many groups. It stays known after its last owner is gone, until others
-  // need the room.
+  // Null when there are too many groups. The record stays until its room is needed, even after its
+  // last owner is gone.
   [[nodiscard]] std::shared_ptr<GroupRecord> add(std::string name, std::vector<int> world_ranks);
-  // With `only_active`, nothing but the operations that have not ended.
+  // With `only_active`, only operations that have not ended.
   [[nodiscard]] std::string json(bool only_active) const;
 
  private:

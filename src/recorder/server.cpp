@@ -20,8 +20,9 @@
 
 #include "recorder/folder.hpp"
 
-// c10d::control_plane::WorkerServer. PyTorch exports it, but its header needs one of cpp-httplib's
-// that PyTorch does not install. Weak: null where PyTorch has no such server.
+// c10d::control_plane::WorkerServer. PyTorch exports this class, but its header includes a
+// cpp-httplib header that PyTorch does not install. The symbols are weak: null where PyTorch has no
+// such server.
 [[gnu::weak]] extern void
 worker_server_construct(void* self, const std::string& path, int port) __asm__(
     "_ZN4c10d13control_plane12Worker"
@@ -30,7 +31,7 @@ worker_server_construct(void* self, const std::string& path, int port) __asm__(
     "EEEi");
 [[gnu::weak]] extern void worker_server_shut_down(void* self) __asm__(
     "_ZN4c10d13control_plane12WorkerServer8shutdownEv");
-// Messages of this level and above are printed: 1 for warnings, 2 for errors.
+// PyTorch prints messages of this level and above: 1 for warnings, 2 for errors.
 extern "C" [[gnu::weak]] int FLAGS_caffe2_log_level;  // NOLINT(readability-identifier-naming)
 
 namespace muster::recorder {
@@ -42,20 +43,20 @@ constexpr std::chrono::seconds kUntilStopped{1};
 
 struct Serving {
   std::mutex mutex;
-  void* server = nullptr;  // never destroyed: a thread of it may be stuck
+  void* server = nullptr;  // never destroyed, because one of its threads may be stuck
   int folder = -1;
   std::string name;
 };
 
-// A child that was forked has a copy, but none of the threads.
+// The process that serves. A forked child inherits this state but none of the threads.
 std::atomic<pid_t> g_serving_pid = 0;
 
 Serving& serving() {
-  static auto* const only = new Serving;  // outlives everything
+  static auto* const only = new Serving;  // never destroyed
   return *only;
 }
 
-// The server tells of its start and end in warnings, on every rank.
+// Suppresses the warnings with which the server announces its start and end on every rank.
 class Quiet {
  public:
   Quiet() {
@@ -74,7 +75,8 @@ class Quiet {
   int before_ = 0;
 };
 
-// For the threads that are made meanwhile: the program's signals are for the program's threads.
+// Blocks signals while the server's threads are made, so that only the program's own threads
+// receive its signals.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -92,12 +94,13 @@ class WithoutSignals {
   sigset_t before_{};
 };
 
-// The server makes a thread for each processor that it may use, and at least 8. It needs few.
+// The server makes one thread per CPU that it may use, but at least 8. It needs few, so the process
+// is restricted to one CPU while the server starts.
 class OnOneProcessor {
  public:
   OnOneProcessor() {
     changed_ = sched_getaffinity(0, sizeof(before_), &before_) == 0;
-    // Not all ranks of a host on the same one.
+    // Spread the ranks of a host over its CPUs.
     int left = changed_ ? getpid() % std::max(CPU_COUNT(&before_), 1) : 0;
     for (int i = 0; changed_ && i < CPU_SETSIZE; ++i) {
       if (!CPU_ISSET(i, &before_) || left-- > 0) continue;
@@ -119,7 +122,7 @@ class OnOneProcessor {
   bool changed_ = false;
 };
 
-// Where no more threads are allowed, the server would end the process.
+// Throws if the process may not make enough threads; in that case the server would end the process.
 void check_room_for_threads() {
   const unsigned count = std::max(8U, std::thread::hardware_concurrency()) + 2;
   std::promise<void> all_made;
@@ -151,7 +154,7 @@ void* start_server(const std::string& path) {
   }
 }
 
-// On a thread of its own, since requests that are being answered have to end first.
+// Runs on a thread of its own, since it must wait for requests that are being answered.
 void stop_server(void* server) {
   const Quiet quiet;
   auto stopped = std::make_shared<std::promise<void>>();
@@ -211,7 +214,7 @@ void stop_serving() noexcept {
     if (server == nullptr) return;
     unlinkat(state.folder, state.name.c_str(), 0);
     stop_server(server);
-  } catch (...) {  // no thread could be made: the server ends with the process
+  } catch (...) {  // no thread could be made, so the server ends with the process
     return;
   }
 }

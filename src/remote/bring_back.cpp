@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNoFolder = 121;      // of the line below
-constexpr int kVanishedThere = 24;  // rsync's: files that were listed; the rest is here
+constexpr int kNoFolder = 121;      // exit code of look_line when the folder does not exist
+constexpr int kVanishedThere = 24;  // rsync's code: some listed files vanished; all others are here
 
 std::string look_line(const std::string& folder) {
   return fmt::format(
@@ -34,7 +34,8 @@ std::string look_line(const std::string& folder) {
       sys::quote(folder));
 }
 
-// The folder with its links resolved; made if it is missing.
+// The target folder with its symbolic links resolved. Creates it if it is missing, except in a dry
+// run.
 Result<fs::path> make_target(const BringBack& what) {
   std::error_code code;
   if (!what.dry_run) fs::create_directories(what.to, code);
@@ -45,7 +46,8 @@ Result<fs::path> make_target(const BringBack& what) {
                           .where = {.file = what.to}});
 }
 
-// A folder of ours in the target, which must not be a link to somewhere else.
+// Creates a folder inside the target. Fails if a symbolic link, which could lead elsewhere, has
+// that name.
 Result<void> make_inside(const fs::path& folder) {
   std::error_code code;
   const fs::file_status there = fs::symlink_status(folder, code);
@@ -60,20 +62,20 @@ Result<void> make_inside(const fs::path& folder) {
                           .where = {.file = printable(folder.string())}});
 }
 
-// A host's name is the name of its folder.
+// The host's name becomes the name of its folder here, so it must be a safe file name.
 bool is_file_name(const std::string& host) {
   return !host.empty() && host.find('/') == std::string::npos && host != "." && host != ".." &&
          host != kStaging;
 }
 
-// The copies that are on their way; removed in the end.
+// The folder of the copies that are on their way. It is removed at the end.
 class Staging {
  public:
-  // Without the copies that an earlier call left when it was killed.
+  // Also removes the copies that an earlier call left behind when it was killed.
   static Result<Staging> make(const fs::path& to) {
     Staging staging(to / kStaging);
     staging.lock_ = sys::Fd(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some file servers cannot lock a folder, which is no reason to stop.
+    // Some network file systems cannot lock a folder. Copying without a lock is acceptable there.
     if (::flock(staging.lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       return unexpected(Error{.what = "another muster sync --back is writing to this directory",
                               .where = {.file = printable(to.string())},
@@ -128,7 +130,7 @@ class Bringing {
   }
 
  private:
-  // A host whose files cannot be put into its folder does not hold up the others.
+  // If the files of one host cannot be moved into its folder, the other hosts are not affected.
   Result<void> put_apart(const fs::path& staged, std::vector<Outcome>& outcomes) const {
     for (Outcome& outcome : outcomes) {
       if (!outcome.ended || !outcome.ended->ok()) continue;
@@ -141,7 +143,7 @@ class Bringing {
     return {};
   }
 
-  // Puts how rsync ended in the place of each outcome.
+  // Replaces each outcome by how rsync ended for that host.
   Result<void> fetch(const fs::path& base, std::vector<Outcome>& outcomes) {
     const bool apart = what_.per_host || !what_.dry_run;
     std::vector<sys::Command> commands;
@@ -209,7 +211,7 @@ void need_rsync_there(std::vector<Outcome>& outcomes) {
   }
 }
 
-// This machine's own folder: it is the target, or the target is in it.
+// Handles the host that is this machine: its folder may be the target itself or contain it.
 void settle_this_machine(const BringBack& what, const fs::path& to,
                          std::vector<Outcome>& outcomes) {
   std::error_code code;
@@ -238,7 +240,8 @@ bool has_nothing(const Outcome& outcome) {
 
 std::vector<std::string> back_words(const BringBack& what, std::span<const std::string> shell,
                                     const std::string& host, const std::string& into, bool exact) {
-  // --link-dest makes a whole copy of what the host has, without sending what is here already.
+  // --link-dest makes a complete copy of the host's files without sending those that are here
+  // already.
   std::vector<std::string> words = {
       "rsync",          "-rtE",    "--chmod=u+rwX",      "--whole-file",
       "--protect-args", "--stats", "--no-human-readable"};

@@ -1,5 +1,6 @@
-// Files of the hosts, brought here by rsync: one folder per host, or merged. The hosts are hostile:
-// what they send becomes regular files and folders below the target, and nothing else.
+// Brings files from the hosts to this machine with rsync: one folder per host, or merged. The hosts
+// are treated as hostile: whatever they send becomes regular files and folders below the target,
+// and nothing else.
 #pragma once
 
 #include <chrono>
@@ -15,10 +16,10 @@
 namespace muster::remote {
 
 struct BringBack {
-  std::string from;  // an absolute path to a folder on the hosts
-  std::string to;    // an absolute path here; made if it is missing
+  std::string from;  // an absolute path of a folder on the hosts
+  std::string to;    // an absolute path here; created if it is missing
   bool per_host = false;
-  bool checksum = false;  // compare contents, not sizes and times
+  bool checksum = false;  // compare contents instead of sizes and times
   bool dry_run = false;   // change nothing, list what would change
   std::string this_machine = {};
   std::chrono::seconds timeout = std::chrono::hours(24);
@@ -26,25 +27,24 @@ struct BringBack {
   sys::OnProgress on_progress = nullptr;
 };
 
-// What to run here for one host; an empty `host` is this machine. Neither links nor devices are
-// made, owners and special modes are not taken over, and no checksum of a file here goes to the
-// host. `into` is a folder here. Pure.
+// The command to run here for one host; an empty `host` means this machine. rsync creates no links
+// or devices, does not take over owners and special modes, and sends no checksum of a local file to
+// the host. `into` is a folder here. Pure.
 [[nodiscard]] std::vector<std::string> back_words(const BringBack& what,
                                                   std::span<const std::string> shell,
                                                   const std::string& host, const std::string& into,
                                                   bool exact);
 
-// One outcome per host, in the same order. Fails if nothing can be brought: no host has the folder,
-// rsync is missing here, the files cannot be merged, or a signal ended the copying, which is then
-// in `signal`, else 0.
+// One outcome per host, in the same order. Fails if no host has the folder, rsync is missing here,
+// the files cannot be merged, or a signal ended the copying. `signal` receives that signal, else 0.
 [[nodiscard]] Result<std::vector<Outcome>> bring_back(const BringBack& what, Transport& transport,
                                                       std::span<const std::string> hosts,
                                                       int& signal);
 
-// Whether the host does not have the folder.
+// Whether the outcome says that the host does not have the folder.
 [[nodiscard]] bool has_nothing(const Outcome& outcome);
 
-// The links and special files that were left out, from what rsync printed; printable.
+// The links and special files that rsync skipped, according to its output; printable.
 [[nodiscard]] std::vector<std::string> left_out(std::string_view out);
 
 }  // namespace muster::remote

@@ -9,11 +9,11 @@ namespace muster::remote {
 namespace {
 
 struct Known {
-  std::string_view sign;  // a part of ssh's message
+  std::string_view sign;  // part of ssh's message
   SshFailure failure;
 };
 
-// The first sign found wins, so the more telling ones come first.
+// The first match wins, so the more specific messages come first.
 constexpr std::array<Known, 11> kKnown = {{
     {"REMOTE HOST IDENTIFICATION HAS CHANGED",
      {"ssh-host-key-changed", "its host key is not the pinned one",
@@ -37,7 +37,7 @@ constexpr std::array<Known, 11> kKnown = {{
     {"Could not resolve hostname",
      {"peer-hostname-unresolvable", "its name does not resolve on this machine",
       "correct the name, or add it to DNS, /etc/hosts or ~/.ssh/config"}},
-    {"exchange_identification",  // why, ssh says only with -v
+    {"exchange_identification",  // ssh gives the reason only with -v
      {"ssh-maxstartups-throttle", "its sshd closed the connection before the login",
       "too many logins at once (MaxStartups), or sshd is restarting: try again; or sshd penalises "
       "this machine for earlier failed logins: wait some minutes"}},
@@ -58,7 +58,7 @@ std::string last_line(std::string_view text) {
   return std::string(start == std::string_view::npos ? text : text.substr(start + 1));
 }
 
-// What stands between the two, with no control characters; empty if they do not.
+// The text between `before` and `after`, without control characters; empty if they are not found.
 std::string between(std::string_view text, std::string_view before, std::string_view after) {
   const std::size_t start = text.find(before);
   if (start == std::string_view::npos) return {};
@@ -76,7 +76,7 @@ ChangedKey changed_key(std::string_view stderr_text) {
   const std::string digits = between(stderr_text, "SHA256:", "\n");
   if (!digits.empty())
     changed.presented = "SHA256:" + digits.substr(0, digits.find_first_of(".? "));
-  // "Offending ED25519 key in FILE:1"
+  // ssh prints "Offending ED25519 key in FILE:1".
   const std::string offending = between(stderr_text, "Offending ", "\n") + "\n";
   const std::string place = between(offending, " key in ", "\n");
   const std::size_t colon = place.rfind(':');
@@ -106,7 +106,7 @@ Error unreachable(const std::string& host, std::string_view stderr_text) {
   if (known) {
     error.what = known->what;
     error.hint = known->hint;
-  } else {  // a session on a shared connection that breaks ends without a word from ssh
+  } else {  // when a shared connection breaks, ssh ends its sessions without a message
     error.what = "the connection to the host failed or was lost";
     error.hint =
         "the host or the network to it went down; processes that were started there may still be "

@@ -1,4 +1,4 @@
-// Turns what the ssh client says when it fails into an Error that says what to do.
+// Turns the ssh client's error messages into an Error that says what to do.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,32 @@
 
 namespace muster::remote {
 
-constexpr int kSshFailed = 255;  // ssh ends so when it fails; so may the command
+// ssh's exit code when it fails itself; a remote command may use it too.
+constexpr int kSshFailed = 255;
 
 struct SshFailure {
-  std::string_view id;    // of the failure catalogue
+  std::string_view id;    // in the failure catalogue
   std::string_view what;  // one sentence
   std::string_view hint;
 };
 
-// The failure that `stderr_text` of an ssh client tells of, if it is one we know.
+// The known failure that an ssh client reports in `stderr_text`, if any.
 [[nodiscard]] std::optional<SshFailure> diagnose(std::string_view stderr_text);
 
-// What ssh says of a key that is not the pinned one; empty where it does not say.
+// What ssh reports about a host key that differs from the pinned one. Fields are empty where ssh
+// reports nothing.
 struct ChangedKey {
-  std::string presented;        // "SHA256:..."
-  std::string pinned_file;      // the file that holds the pinned one
+  std::string presented;        // fingerprint, "SHA256:..."
+  std::string pinned_file;      // the file with the pinned key
   std::size_t pinned_line = 0;  // 1-based
 };
 [[nodiscard]] ChangedKey changed_key(std::string_view stderr_text);
 
-// The first line of what a program here or on a host said, printable, and no more of it than a
-// person reads. rsync and shells say there what happened.
+// The first line of a program's error output, made printable and shortened. rsync and shells give
+// the reason there.
 [[nodiscard]] std::string first_words(std::string_view said);
 
-// The Error for a host that ssh (exit code 255) did not reach, or lost.
+// The Error for a host that ssh (exit code 255) could not reach or lost.
 [[nodiscard]] Error unreachable(const std::string& host, std::string_view stderr_text);
 
 }  // namespace muster::remote

@@ -24,7 +24,7 @@ bool needs_transfer(const Outcome& outcome) {
   return outcome.ended && !is_shared(outcome);
 }
 
-// An Error in place of an unhappy end of the preparation.
+// Replaces a failed preparation by an Error.
 Outcome prepared(Outcome outcome) {
   if (!outcome.ended || outcome.ended->ok() || is_shared(outcome)) return outcome;
   Error error{.what = "cannot create the directory on the host", .where = {.host = outcome.host}};
@@ -39,7 +39,7 @@ Outcome prepared(Outcome outcome) {
   return {outcome.host, unexpected(std::move(error))};
 }
 
-// Opens the connections, so that rsync and tar find them, and makes the folder.
+// Opens the connections, which rsync and tar then reuse, and creates the folder.
 std::vector<Outcome> prepare(const SyncOptions& options, Transport& transport,
                              std::span<const std::string> hosts) {
   std::vector<Task> tasks;
@@ -51,13 +51,15 @@ std::vector<Outcome> prepare(const SyncOptions& options, Transport& transport,
   return outcomes;
 }
 
-// Several hosts that share a folder among themselves get in each other's way: those that failed are
-// tried again, one after the other.
+// Hosts that share a folder with each other can interfere when they write at the same time, so
+// transfers that failed are repeated one after the other.
 std::vector<Result<sys::Ended>> run_commands(const std::vector<sys::Command>& commands,
                                              std::size_t fan_out,
                                              const sys::OnProgress& on_progress) {
-  constexpr int kPartly = 23;    // rsync's, as the next one
-  constexpr int kVanished = 24;  // files that were listed, which then is how it should be
+  // rsync's code when some files were not transferred.
+  constexpr int kPartly = 23;
+  // rsync's code when some listed files vanished, which is not an error here.
+  constexpr int kVanished = 24;
   constexpr std::string_view kSending = "sending the files to the hosts";
   std::size_t done = 0;
   if (on_progress) on_progress(kSending, done, commands.size());
@@ -80,7 +82,8 @@ std::vector<Result<sys::Ended>> run_commands(const std::vector<sys::Command>& co
   return results;
 }
 
-// Sends to every host that is ready and puts the end of that in the place of the preparation's.
+// Sends to every host that is ready. Replaces the outcome of its preparation by that of the
+// transfer.
 void transfer(const Distribution& what, SyncOptions options, const std::string& rsync_here,
               const std::vector<std::string>& shell, std::vector<Outcome>& outcomes) {
   std::vector<sys::Command> commands;

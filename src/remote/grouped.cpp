@@ -20,7 +20,7 @@ std::vector<Group> group_equal(std::span<const Said> said) {
     if (is_new) groups.push_back({.hosts = {}, .text = one.text});
     groups[place->second].hosts.push_back(one.host);
   }
-  // A multimap keeps equals in the order they came.
+  // A multimap keeps groups of equal size in their order of insertion.
   std::multimap<std::size_t, Group, std::greater<>> by_size;
   for (Group& group : groups) by_size.emplace(group.hosts.size(), std::move(group));
   groups.clear();

@@ -1,4 +1,4 @@
-// Equal output of many hosts, said once.
+// Prints equal output of many hosts only once.
 #pragma once
 
 #include <span>
@@ -15,14 +15,14 @@ struct Said {
 
 struct Group {
   std::vector<std::string> hosts;
-  std::string_view text;  // lives as long as what was said
+  std::string_view text;  // refers to the caller's text
 };
 
-// The hosts that said the same, largest group first, otherwise in the order given. Hosts that said
-// nothing are in no group. Cost: one hash of each text; no text is compared with all others.
+// Groups the hosts that printed the same, largest group first, else in the order given. Hosts that
+// printed nothing are in no group. Cost: one hash per text; no text is compared with all others.
 [[nodiscard]] std::vector<Group> group_equal(std::span<const Said> said);
 
-// "n[1-3] (3 hosts)"; one host stands alone.
+// "n[1-3] (3 hosts)"; a single host is only its name.
 [[nodiscard]] std::string folded(std::span<const std::string> hosts);
 
 // The header "--- n[1-3] (3 hosts) ---", then the text, ended by a newline.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kAnyFolders = "**";
 
-// Blanks at the end do not count, unless a backslash precedes them.
+// Trailing blanks are ignored unless a backslash precedes them.
 std::string_view without_trailing_blanks(std::string_view line) {
   while (line.ends_with(' ')) {
     std::size_t backslashes = 0;
@@ -50,17 +50,17 @@ std::optional<IgnorePattern> parse_line(std::string_view line) {
   pattern.parts = split_path(line);
   if (pattern.parts.empty()) return std::nullopt;
   if (!is_anchored) pattern.parts.insert(pattern.parts.begin(), std::string(kAnyFolders));
-  // "logs/**" is what is in the folder, and not the folder itself.
+  // "logs/**" matches everything in the folder, but not the folder itself.
   if (pattern.parts.back() == kAnyFolders) pattern.parts.emplace_back("*");
   return pattern;
 }
 
-// Cost: at most the product of both lengths.
+// Cost: at most the product of the two lengths.
 bool matches(std::span<const std::string> pattern, std::span<const std::string> path) {
   std::size_t at = 0;
   std::size_t from = 0;
-  std::optional<std::size_t> after_any;  // of the pattern, behind the last "**"
-  std::size_t swallowed = 0;             // of the path, by that one
+  std::optional<std::size_t> after_any;  // position in the pattern right after the last "**"
+  std::size_t swallowed = 0;             // how far into the path that "**" reaches
   while (from < path.size()) {
     if (at < pattern.size() && pattern[at] == kAnyFolders) {
       after_any = ++at;

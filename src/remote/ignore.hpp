@@ -1,4 +1,5 @@
-// Which files of a project stay here: .gitignore and .musterignore, read as git reads them. Pure.
+// Decides which files of a project are not sent to the hosts: .gitignore and .musterignore, read as
+// git reads them. Pure.
 #pragma once
 
 #include <span>
@@ -10,12 +11,13 @@ namespace muster::remote {
 
 // One line of an ignore file.
 struct IgnorePattern {
-  std::vector<std::string> parts = {};  // between slashes; "**" stands for any number of folders
-  bool negated = false;                 // "!": what matches is not ignored after all
-  bool only_folders = false;            // "name/"
+  // The parts between slashes; "**" matches any number of folders.
+  std::vector<std::string> parts = {};
+  bool negated = false;       // a "!" line: a match is kept after all
+  bool only_folders = false;  // a "name/" line: matches folders only
 };
 
-// The patterns of one ignore file, and how deep below the top of the project its folder is.
+// The patterns of one ignore file. `depth`: how many folders below the top of the project it is.
 struct IgnoreFile {
   std::size_t depth = 0;
   std::vector<IgnorePattern> patterns = {};
@@ -25,8 +27,9 @@ struct IgnoreFile {
 
 enum class Ignored { kNotSaid, kNo, kYes };
 
-// What the files say of a path below the top, given by its parts. Files of deeper folders come
-// later; the last pattern that matches decides. All folders above the path are known to be kept.
+// Whether the files ignore a path below the top, given as its parts. Files of deeper folders must
+// come later; the last matching pattern decides. The caller has checked that all folders above the
+// path are kept.
 [[nodiscard]] Ignored is_ignored(std::span<const std::string> path, bool is_folder,
                                  std::span<const IgnoreFile> files);
 

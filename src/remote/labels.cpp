@@ -6,7 +6,7 @@
 namespace muster::remote {
 namespace {
 
-// A progress bar or a binary file has no line end; it must not be held for ever.
+// Longer lines are shown in pieces: a progress bar or a binary file may never end its line.
 constexpr std::size_t kMaxLineBytes = std::size_t{64} << 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Output shown while it arrives: every line under the name of the host that said it.
+// Shows output as it arrives, with the host's name before every line.
 #pragma once
 
 #include <string>
@@ -6,18 +6,19 @@
 
 namespace muster::remote {
 
-// One stream of one host. Holds back an unfinished line, so that lines of two hosts never mix.
+// One output stream of one host. Holds back an unfinished line, so that lines of two hosts never
+// mix.
 class Labels {
  public:
   explicit Labels(std::string_view host) : label_(std::string(host) + ": ") {}
 
-  // The lines that `chunk` completes, labelled; empty when it completes none.
+  // Returns the lines that `chunk` completes, labelled; empty if it completes none.
   [[nodiscard]] std::string take(std::string_view chunk);
 
-  // Forgets the end of the unfinished line, if it is this text.
+  // Removes `text` from the end of the unfinished line, if it ends in it.
   void drop_end(std::string_view text);
 
-  // What is left when the stream ends, as a line.
+  // Returns the unfinished rest as a line, when the stream has ended.
   [[nodiscard]] std::string rest();
 
  private:

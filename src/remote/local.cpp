@@ -32,7 +32,8 @@ std::vector<Outcome> Local::run(std::span<const Task> tasks, std::chrono::millis
   return outcomes;
 }
 
-// The process is the command itself, a run's warden say: to abandon the session must not kill it.
+// The process is the command itself, for example a run's warden, so abandoning the session must not
+// kill it.
 std::shared_ptr<Session> Local::open(sys::Loop& loop, SessionPlan plan) {
   auto words = shell_words(plan.command);
   return start_session(loop, std::move(plan),

@@ -1,5 +1,5 @@
-// This machine as a host: commands run in a shell here. Used alone in a pod, which reaches only
-// itself, and by Ssh if this machine is one of the hosts.
+// This machine as a host: runs commands in a local shell. A pod, which reaches only itself, uses
+// this class alone. Ssh uses it if this machine is one of the hosts.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace muster::remote {
 
-// The words that run a shell command on this machine.
+// The arguments that run a shell command on this machine.
 [[nodiscard]] std::vector<std::string> shell_words(const std::string& command);
 
 class Local : public Transport {

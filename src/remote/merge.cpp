@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 
 struct Origin {
   std::string host;
-  fs::path file;  // empty: a folder
+  fs::path file;  // the source file; empty for a folder
 };
 
-// By the path below the target. A folder sorts before what is in it.
+// Keyed by the path below the target. A folder sorts before its contents.
 using Union = std::map<fs::path, Origin>;
 
 Error failed(const std::error_code& code, const std::string& what, const fs::path& path) {
@@ -60,14 +60,15 @@ Error conflict(const fs::path& path, const std::string& one, const std::string& 
               "--back DIR DIRECTORY"};
 }
 
-// Whether a host still has the file that is in the target, which `run --sync` may have sent there.
+// Whether the host's file equals the one in the target, which an earlier `run --sync` may have sent
+// to the host. Such a file is not new.
 Result<bool> is_ours(const Origin& origin, const fs::path& place) {
   std::error_code code;
   if (!fs::is_regular_file(fs::symlink_status(place, code))) return false;
   return is_same(origin.file, place);
 }
 
-// Two hosts have this path: the one with something new wins.
+// Two hosts have this path. If one of them still has the target's old file, the other one wins.
 Result<void> settle(Origin& known, const Origin& other, const fs::path& path, const fs::path& to) {
   if (known.file.empty() && other.file.empty()) return {};
   if (known.file.empty() || other.file.empty()) {
@@ -100,7 +101,8 @@ Result<void> add(Union& all, const Received& from, const fs::path& to) {
   return {};
 }
 
-// What is in the target must not lead elsewhere. A link in the place of a file is replaced.
+// Fails if this path in the target could lead outside. A symbolic link in the place of a file is
+// fine, because the file replaces it.
 Result<void> check_place(const fs::path& place, bool is_folder) {
   std::error_code code;
   const fs::file_status there = fs::symlink_status(place, code);

@@ -17,14 +17,15 @@
 namespace muster::remote {
 namespace {
 
-constexpr int kSignalBase = 128;  // a shell's exit code for a program that signal n ended: 128 + n
+constexpr int kSignalBase = 128;  // a shell exits with 128 + n if signal n ended the program
 constexpr int kHighestSignal = 64;
 
 int code_of(const sys::Ended& ended) {
   return ended.signal != 0 ? kSignalBase + ended.signal : ended.code;
 }
 
-// 0: none, as far as one can know.
+// The signal that ended the command, even if a shell only reports it as its exit code; 0 if none is
+// known.
 int signal_of(const sys::Ended& ended) {
   if (ended.timed_out) return 0;
   const int signal = code_of(ended) - kSignalBase;
@@ -56,7 +57,7 @@ std::string dropped_text(std::uint64_t bytes) {
       file_size_text(bytes));
 }
 
-// The reason as lines without the host, equal for hosts that failed alike.
+// The reason without the host's name, so that hosts with the same failure can be grouped.
 std::string reason(const Outcome& outcome) {
   if (outcome.ended) {
     const std::string how = outcome.ended->ok() ? "" : reason(*outcome.ended);
@@ -67,7 +68,7 @@ std::string reason(const Outcome& outcome) {
   return error.hint.empty() ? error.what : error.what + "\n    hint: " + error.hint;
 }
 
-// ssh's own words differ from host to host, so those of a group's first host stand for all.
+// ssh's own message, which differs from host to host, so a group shows that of its first host.
 std::string own_words(const Outcome& first) {
   if (first.ended || !first.ended.error().cause) return {};
   return fmt::format("    {}\n", first.ended.error().cause->what);

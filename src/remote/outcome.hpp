@@ -1,4 +1,4 @@
-// What to tell people and programs of the outcomes of one command on many hosts. All pure.
+// Summarises the outcomes of one command on many hosts, for people and programs. All pure.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,24 @@
 
 namespace muster::remote {
 
-// What the whole should end with. `failure` is set when a host was not reached (before all else),
-// something failed on our side or a deadline passed; otherwise `code` is the highest of the hosts'.
+// How muster should end. `failure` is set if a host was not reached (which takes precedence),
+// something failed on this side or a deadline passed. Otherwise `code` is the highest exit code of
+// the hosts.
 struct Conclusion {
   std::optional<ErrorCode> failure;
   int code = 0;
 };
 [[nodiscard]] Conclusion conclusion(std::span<const Outcome> outcomes);
 
-// The hosts that did not end well, folded by equal reason, with hints; empty when all is well.
+// The hosts that failed, grouped by equal reason, with hints; empty if none failed.
 [[nodiscard]] std::string failures_text(std::span<const Outcome> outcomes);
 
-// One JSON object on one line. Bytes that are not UTF-8 are replaced.
+// One JSON object on one line. Invalid UTF-8 is replaced.
 [[nodiscard]] std::string to_json(const Outcome& outcome);
 
-// The line for a host's login shell. One word is a line already and is given as it is; of several
-// each is quoted, and a shell stays above the program to tell of the signal that ended it, which
-// ssh does not.
+// The command line for a host's login shell. A single word is taken as a shell line and stays as it
+// is. Several words are quoted one by one. A shell stays above the program and reports the signal
+// that ended it, which ssh alone does not.
 [[nodiscard]] std::string command_line(std::span<const std::string> words);
 
 }  // namespace muster::remote

@@ -26,7 +26,8 @@ class ProcessSession : public Session {
         loop.start({.argv = std::move(process.argv),
                     .env = std::move(process.env),
                     .input = sys::Input::kPipe,
-                    .own_session = true,  // Ctrl-C is for muster, which ends its sessions in order
+                    // Ctrl-C must not reach the process: muster itself ends its sessions in order.
+                    .own_session = true,
                     .on_output = [state](sys::Stream stream,
                                          std::string_view chunk) { state->take(stream, chunk); },
                     .on_end = [state](int code, int signal) { state->end(code, signal); }});
@@ -85,7 +86,8 @@ class ProcessSession : public Session {
 
     void end(int code, int signal) {
       sys::Ended ended{.code = code, .signal = signal, .out = {}, .err = std::move(err)};
-      const auto on_end = std::move(plan.on_end);  // it may end the session itself
+      // copied, because the callback may destroy this session.
+      const auto on_end = std::move(plan.on_end);
       listen_no_more();
       if (!on_end) return;
       on_end(understand ? understand(std::move(ended)) : SessionEnd{.ended = std::move(ended)});

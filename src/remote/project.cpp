@@ -33,7 +33,7 @@ std::vector<std::string> parts_of(const fs::path& relative) {
   return parts;
 }
 
-// The top of the git work tree that the folder is in; else the folder itself.
+// The top folder of the git work tree that contains the folder; else the folder itself.
 fs::path top_of(const fs::path& folder) {
   std::error_code error;
   for (fs::path top = folder;; top = top.parent_path()) {
@@ -127,7 +127,7 @@ class Walk {
   Project project_;
 };
 
-// Those that an interrupted run left behind.
+// Removes the marks that an interrupted run left behind.
 void remove_old_marks(const std::string& folder) {
   std::error_code error;
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);

@@ -14,7 +14,7 @@
 namespace muster::remote {
 namespace {
 
-// ssh ends with 255 when it fails; so may the command.
+// ssh exits with 255 when it fails, but a command may do so too.
 bool may_be_ssh(const Result<sys::Ended>& ended) {
   return ended && !ended->timed_out && ended->signal == 0 && ended->code == kSshFailed;
 }
@@ -34,7 +34,7 @@ std::string pinned_fingerprint(const ChangedKey& changed) {
   return listed->out.substr(start, listed->out.find(' ', start) - start);
 }
 
-// A changed key is told with both fingerprints, or nobody can compare.
+// For a changed host key, shows both fingerprints, so that the user can compare them.
 void add_fingerprints(Error& error, std::string_view stderr_text) {
   const ChangedKey changed = changed_key(stderr_text);
   if (changed.presented.empty()) return;
@@ -53,8 +53,8 @@ Outcome outcome_of(const std::string& host, Result<sys::Ended> ended, bool conne
   return {host, std::move(ended)};
 }
 
-// How an ssh process ended, for a session. Without asking the master process, which may hang: a
-// command of ours never ends with 255.
+// Interprets the end of a session's ssh process. It need not ask the connection's master process,
+// which may hang, because commands that muster opens sessions for never exit with 255.
 SessionEnd understand(const std::string& host, sys::Ended ended) {
   SessionEnd end{.ended = std::move(ended)};
   if (!may_be_ssh(end.ended)) return end;
@@ -69,7 +69,7 @@ std::vector<Outcome> all_fail(std::span<const Task> tasks, const Error& error) {
   return outcomes;
 }
 
-// Runs the command in the home folder, as ssh would.
+// Runs the command in the home folder, as ssh does.
 std::string from_home(const std::string& command) {
   return "cd 2>/dev/null; " + command;
 }
@@ -77,8 +77,8 @@ std::string from_home(const std::string& command) {
 }  // namespace
 
 std::string control_folder() {
-  // The kernel's limit for a socket's path is 107 bytes. ssh appends 40 digits and, while it makes
-  // the socket, a dot and 16 letters; the slash before the digits is the 58th.
+  // The kernel limits a socket's path to 107 bytes. ssh appends 40 digits and, while it creates the
+  // socket, a dot and 16 letters; with the slash before the digits that is 58 bytes.
   constexpr std::size_t kRoom = 107 - 58;
   std::string folder = sys::home_folder() + "/.ssh/muster/cm";
   if (folder.size() <= kRoom) return folder;
@@ -86,7 +86,8 @@ std::string control_folder() {
 }
 
 std::vector<std::string> ssh_words(const SshOptions& options) {
-  std::vector<std::string> words = {"ssh", "-T"};  // a terminal would change what programs print
+  // With a terminal, programs would print differently.
+  std::vector<std::string> words = {"ssh", "-T"};
   const auto set = [&words](std::string setting) {
     words.emplace_back("-o");
     words.push_back(std::move(setting));
@@ -114,8 +115,8 @@ std::vector<std::string> ssh_words(const SshOptions& options) {
 std::vector<std::string> interactive_words(const SshOptions& options, const std::string& host,
                                            const std::string& line, bool on_terminal) {
   std::vector<std::string> words = ssh_words(options);
-  // Without "Shared connection to n1 closed." at the end. Of two flags about a terminal the last
-  // counts.
+  // LogLevel=ERROR suppresses the final "Shared connection to n1 closed." Of several flags about a
+  // terminal, ssh obeys the last.
   if (on_terminal) words.insert(words.end(), {"-t", "-o", "LogLevel=ERROR"});
   words.insert(words.end(), {"--", host});
   if (!line.empty()) words.push_back(line);
@@ -128,7 +129,7 @@ std::shared_ptr<Session> Ssh::open(sys::Loop& loop, SessionPlan plan) {
     return Local().open(loop, std::move(plan));
   }
   std::vector<std::string> words = ssh_words(options_);
-  // Of a setting given twice ssh takes the first.
+  // If an option is given twice, ssh uses the first one.
   if (plan.fresh) words.insert(words.begin() + 1, {"-o", "ControlPath=none"});
   words.insert(words.end(), {"--", plan.host, plan.command});
   Result<SessionProcess> process =

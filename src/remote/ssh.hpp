@@ -1,6 +1,6 @@
-// Hosts reached by the OpenSSH client, started as a process: it brings the user's configuration,
-// jump hosts, agents and certificates. All sessions to a host ride on one ControlMaster connection,
-// which the first session opens and which stays for a while, so that a host sees one login.
+// Reaches hosts with the OpenSSH client, started as a process. So the user's configuration, jump
+// hosts, agents and certificates apply. All sessions to a host share one ControlMaster connection,
+// which the first session opens and which stays open for a while. So a host sees only one login.
 #pragma once
 
 #include <array>
@@ -15,32 +15,34 @@
 namespace muster::remote {
 
 struct SshOptions {
-  std::string user = {};  // empty: what the user's ssh configuration says
-  int port = 0;           // 0: likewise
+  std::string user = {};  // empty: as the user's ssh configuration says
+  int port = 0;           // 0: as the user's ssh configuration says
   std::chrono::seconds connect_timeout{10};
-  std::size_t fan_out = 64;  // sessions at once; each costs a process here
-  // The host that is this machine, if one is: its commands run here, in a shell, without ssh.
+  std::size_t fan_out = 64;  // sessions at a time; each needs a local process
+  // The host that is this machine, if any. Its commands run in a local shell, without ssh.
   std::string this_machine = {};
 };
 
-// Where the control sockets lie: ~/.ssh/muster/cm, made with mode 0700. Not below /tmp: after a
-// reboot anybody could make that folder and answer in the host's place. Only where the home
-// folder's path is too long for a socket, /tmp/muster-ssh-UID, verified to be ours before each use.
+// The folder of the control sockets: ~/.ssh/muster/cm, mode 0700. It is not below /tmp, where after
+// a reboot any user could create the folder and answer in the host's place. Only if the home
+// folder's path is too long for a socket, it is /tmp/muster-ssh-UID, which muster checks before
+// each use.
 [[nodiscard]] std::string control_folder();
 
-// What the user's ssh configuration must not add to a connection of muster's: another command, here
-// or there, and a way from the host back to this machine. A busy forwarded port would stop ssh,
-// too.
+// Overrides settings that the user's ssh configuration must not add to muster's connections: other
+// commands, locally or on the host, and access from the host back to this machine. A forwarded port
+// that is already in use would also make ssh fail.
 constexpr std::array<std::string_view, 6> kOnlyOurCommand = {
     "RemoteCommand=none", "PermitLocalCommand=no", "ClearAllForwardings=yes",
     "ForwardAgent=no",    "ForwardX11=no",         "Tunnel=no"};
 
-// The ssh words that every connection of muster's carries, up to but without the host. Host key
-// checking is always on. Pure.
+// The ssh arguments common to all connections, up to but without the host. Host key checking is
+// always on. Pure.
 [[nodiscard]] std::vector<std::string> ssh_words(const SshOptions& options);
 
-// The same with the host and a line for its login shell, for a person who types: our input goes to
-// the command. An empty line is a login shell. `on_terminal`: the command gets a terminal. Pure.
+// Like ssh_words, with the host and a line for its login shell, for interactive use: the command
+// reads muster's own input. An empty line starts a login shell. `on_terminal` gives the command a
+// terminal. Pure.
 [[nodiscard]] std::vector<std::string> interactive_words(const SshOptions& options,
                                                          const std::string& host,
                                                          const std::string& line, bool on_terminal);
@@ -62,10 +64,10 @@ class Ssh : public Transport {
     return {"ssh-connect-refused-or-timeout", "ssh " + host + " true"};
   }
 
-  // Closes the open connections to these hosts; a host without one is no error.
+  // Closes the open connections to these hosts. A host without a connection is not an error.
   void disconnect(std::span<const std::string> hosts);
 
-  // Those of these hosts to which a connection is open, as far as this side knows.
+  // Returns those of the hosts to which a connection is open, as far as this side knows.
   [[nodiscard]] std::set<std::string> connected(std::span<const std::string> hosts);
 
  private:
@@ -73,7 +75,8 @@ class Ssh : public Transport {
     return host == options_.this_machine;
   }
 
-  // One answer a host of its connection's master process here; sends nothing to the host.
+  // Sends a request to the local master process of each host's connection, and nothing to the host.
+  // One answer per host.
   std::vector<Result<sys::Ended>> control(std::span<const std::string> hosts,
                                           const std::string& request);
 

@@ -15,7 +15,7 @@ constexpr std::size_t kFanOut = 64;
 constexpr std::chrono::seconds kEndWithin{2};
 constexpr std::chrono::milliseconds kLookAgain{5};
 
-// The last line that srun itself said.
+// The last line that srun itself printed.
 std::string last_complaint(std::string_view err) {
   std::string last;
   while (!err.empty()) {
@@ -35,11 +35,12 @@ std::string trial(const std::string& job, const std::string& host) {
 
 std::vector<std::string> step_words(const std::string& job, const std::string& host,
                                     const std::string& command) {
-  // All that a user's variables (SLURM_*, inherited from salloc and sbatch) could say otherwise.
+  // Sets everything that the user's SLURM_* variables, inherited from salloc or sbatch, could
+  // change.
   return {"srun",
           "--jobid",
           job,
-          "--overlap",  // with the ranks, which may use all that the job has
+          "--overlap",  // may share CPUs with the ranks, which may occupy the whole job
           "--overcommit",
           "-N1",
           "-n1",

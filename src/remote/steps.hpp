@@ -1,5 +1,5 @@
-// The hosts of a Slurm allocation that we are in, reached by steps of it (srun) and never by ssh.
-// A step's processes are killed by Slurm when its command has ended.
+// Reaches the hosts of the Slurm allocation that muster runs in with job steps (srun), never with
+// ssh. When a step's command has ended, Slurm kills the step's remaining processes.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace muster::remote {
 
-// srun's words for one command on one host, beside whatever else the job runs there. Pure.
+// The srun arguments for one command on one host, alongside whatever else the job runs there. Pure.
 [[nodiscard]] std::vector<std::string> step_words(const std::string& job, const std::string& host,
                                                   const std::string& command);
 
-// How srun's end is to be read: the command's own, or that of a step that did not come to be. Pure.
+// Interprets the end of srun: either the command's own exit, or a step that could not start. Pure.
 [[nodiscard]] SessionEnd understand_step(const std::string& job, const std::string& host,
                                          sys::Ended ended);
 
@@ -24,15 +24,16 @@ class Steps : public Transport {
   explicit Steps(std::string job) : job_(std::move(job)) {}
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
-  // Waits for the sessions that are about to end: after us the allocation may go, and with it what
-  // they still do. Killed after two seconds.
+  // Waits up to two seconds for sessions that are about to end, then kills them. The allocation may
+  // end with this process, and with it what the sessions still do.
   ~Steps() override;
 
   [[nodiscard]] std::vector<Outcome> run(std::span<const Task> tasks,
                                          std::chrono::milliseconds deadline) override;
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
   void forget(const std::string& host) override;
-  // srun holds output back until the end of a line, which rsync's protocol does not have.
+  // Empty, because srun delays output until the end of a line, which rsync's protocol does not
+  // have.
   [[nodiscard]] std::vector<std::string> shell() const override { return {}; }
   [[nodiscard]] Silence silence(const std::string& host) const override;
 
@@ -45,7 +46,7 @@ class Steps : public Transport {
   [[nodiscard]] bool all_ended() const;
 
   std::string job_;
-  sys::Loop* loop_ = nullptr;  // the sessions'; it outlives us
+  sys::Loop* loop_ = nullptr;  // the sessions' loop, which outlives this object
   std::vector<Step> steps_;    // all sessions that were opened
 };
 

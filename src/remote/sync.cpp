@@ -14,11 +14,11 @@
 namespace muster::remote {
 namespace {
 
-constexpr std::chrono::seconds kStalled{60};  // without a byte
+constexpr std::chrono::seconds kStalled{60};  // rsync gives up after this long without a byte
 
-// Unpacks beside the project first, so that a connection that breaks leaves no half-written file:
-// it would look newer than ours and be kept. The files come into place as hard links, by which cp
-// -u shows which it took.
+// Unpacks into a temporary folder first, so that a broken connection leaves no half-written file in
+// the project: it would look newer than ours and be kept. The files get into place as hard links,
+// because with those `cp -u` shows which ones it took.
 constexpr std::string_view kReceive = R"(
   LC_ALL=C; export LC_ALL
   cd -- "$1" && to=$PWD && new=$(mktemp -d "$to/.muster-sync-XXXXXX") || exit 1
@@ -38,7 +38,7 @@ constexpr std::string_view kReceive = R"(
   }
 )";
 
-// The number after `name` at the start of a line.
+// The number after `name`, which must be at the start of a line.
 std::optional<std::uint64_t> statistic(std::string_view out, std::string_view name) {
   for (std::size_t at = out.find(name); at != std::string_view::npos; at = out.find(name, at + 1)) {
     if (at != 0 && out[at - 1] != '\n') continue;
@@ -58,16 +58,17 @@ std::string with_slash(std::string path) {
   return path;
 }
 
-// rsync takes what stands before the first colon for the host.
+// rsync takes everything before the first colon for the host.
 std::string place(const std::string& host, const std::string& path) {
-  if (host.empty()) return path.starts_with('/') ? path : "./" + path;  // "a:b" would name a host
+  // Otherwise "a:b" would name a host.
+  if (host.empty()) return path.starts_with('/') ? path : "./" + path;
   const bool is_ipv6 = host.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;
 }
 
 std::shared_ptr<const std::string> path_list(std::span<const std::string> paths) {
   std::string list;
-  // rsync takes a line that begins with '#' or ';' for a comment, hence "./".
+  // rsync takes a line that begins with '#' or ';' for a comment; "./" prevents that.
   for (const std::string& path : paths) list += "./" + path + '\0';
   return std::make_shared<const std::string>(std::move(list));
 }
@@ -111,14 +112,15 @@ std::vector<std::string> rsync_words(const SyncOptions& options, std::span<const
                                      const std::string& host) {
   std::vector<std::string> words = {"rsync", "-a", "--protect-args", "--stats",
                                     "--no-human-readable"};
-  // Without this, an edit within the same second goes unnoticed.
+  // Without this flag, rsync misses a change within the same second.
   if (options.exact) words.emplace_back("--modify-window=-1");
   if (options.remove) words.emplace_back("--delete");
   if (options.checksum) words.emplace_back("--checksum");
   if (options.dry_run) words.insert(words.end(), {"--dry-run", "--out-format=%i %n%L"});
   if (options.paths) {
-    // A folder's time changes whenever a rank writes a file into it. Folders are not sent by
-    // themselves (--no-implied-dirs): rsync would put them in the place of a rank's file or link.
+    // A folder's time changes whenever a rank writes a file into it, so folder times are not sent.
+    // Folders are not sent by themselves either (--no-implied-dirs): rsync would replace a rank's
+    // file or link by the folder.
     words.insert(words.end(),
                  {"--files-from=-", "--from0", "--no-implied-dirs", "--omit-dir-times",
                   "--ignore-missing-args", fmt::format("--timeout={}", kStalled.count())});
@@ -135,7 +137,8 @@ std::vector<std::string> rsync_words(const SyncOptions& options, std::span<const
 
 std::vector<std::string> tar_words(const SyncOptions& options, std::span<const std::string> shell,
                                    const std::string& host) {
-  // The format keeps fractions of a second; the second link to a file is sent as a file.
+  // The posix format keeps fractions of a second. --hard-dereference sends the second link to a
+  // file as a file of its own.
   const std::vector<std::string> pack = {
       "tar", "-C", options.from,        "--format=posix", "--null", "-T", "-", "--no-recursion",
       "-cf", "-",  "--hard-dereference"};
@@ -183,7 +186,8 @@ std::optional<Changes> parse_stats(std::string_view out) {
   const auto bytes = statistic(out, "Total transferred file size: ");
   if (!files || !bytes) return std::nullopt;
   Changes changes{.files = *files, .bytes = *bytes};
-  // Of the created ones, regular files are among those sent; "(reg: 1, dir: 2)" follows the sum.
+  // The created regular files are also among those sent. rsync prints "(reg: 1, dir: 2)" after the
+  // total.
   constexpr std::string_view kCreated = "Number of created files: ";
   changes.others = statistic(out, kCreated).value_or(0);
   std::string_view kinds = out.substr(std::min(out.size(), out.find(kCreated)));

@@ -9,13 +9,14 @@
 namespace muster::remote {
 namespace {
 
-// On one line, without backslashes, and with a blank after each `!`, because the login shell that
+// A single line without backslashes, and with a blank after each `!`, because the login shell that
 // reads it may be csh or fish. $1: the limit in seconds, $2: the id, $3: the line to run.
 //
-// look: the command's processes; those found before stay on the list until they have ended.
-// still: whether one of them is left after that many tenths of a second; sends "KILL" meanwhile.
+// look: lists the command's processes; those found earlier stay listed until they have ended.
+// still: whether one is left after the given number of tenths of a second; with "KILL", kills
+// meanwhile.
 // watch: sleeps until the limit, unless the command ends first.
-// holds: whether one of them has the session's output, for which ssh waits.
+// holds: whether one of them still has the session's output open, for which ssh waits.
 constexpr std::string_view kScript =
     "found=\" \"; "
     "look() { old=$found; found=\" \"; "
@@ -42,7 +43,7 @@ constexpr std::string_view kScript =
     "out=$(readlink \"/proc/$$/fd/1\" || echo none) err=$(readlink \"/proc/$$/fd/2\" || echo "
     "none); "
     "watch </dev/null >/dev/null 2>&1 & watcher=$! ; "
-    // Without SHLVL, bash reads its start-up file as it did for the login shell.
+    // bash reads its start-up file again, as it did for the login shell, only if SHLVL is not set.
     "unset SHLVL; exec 3>&2 2>/dev/null; "  // this shell would print "Terminated"
     "(exec env \"MUSTER_EXEC=$id\" \"${SHELL:-/bin/sh}\" -c \"$3\" 2>&3 3>&-); code=$?; "
     "while holds; do sleep 0.2; done; "

@@ -1,5 +1,5 @@
-// A command that the host itself ends when its time is over, also if the connection or muster is
-// gone by then. All pure.
+// A command that the host itself ends when its time limit passes, even if the connection or muster
+// is gone by then. All pure.
 #pragma once
 
 #include <chrono>
@@ -9,24 +9,25 @@
 
 namespace muster::remote {
 
-// The line for a host's login shell that runs `line` in the same kind of shell, for at most so
-// long. Then everything that it started gets SIGTERM and, two seconds later, SIGKILL: the
-// descendants of the command, and processes that have left it but have inherited its environment,
-// in which `id` marks them. Processes of a command that ended in time and released its output are
-// left alone. Needs GNU's grep there.
+// The line for a host's login shell that runs `line` in the same kind of shell, for at most
+// `limit`. After that, everything that the command started gets SIGTERM and, two seconds later,
+// SIGKILL. This covers its descendants and also detached processes, which `id` marks in the
+// environment that they inherited. If the command ended in time and its processes released the
+// output, they are left alone. Needs GNU grep on the host.
 [[nodiscard]] std::string limited_line(const std::string& line, std::chrono::seconds limit,
                                        const std::string& id);
 
-// How long a host may take longer than the limit: to log in, and to end the command.
+// How much longer than the limit a host may take, to log in and to end the command.
 constexpr std::chrono::seconds kBeyondLimit{20};
 
-// The outcome of a limited_line: an end with `timed_out` if the limit passed. Its `code` is kLeft
-// if some of the processes could not be ended.
+// Reads the outcome of a limited_line. `timed_out` is set if the limit passed; `code` is then kLeft
+// if some processes could not be ended.
 constexpr int kEnded = 221;
 constexpr int kLeft = 222;
 [[nodiscard]] Outcome read_limited(Outcome outcome, const std::string& id);
 
-// Ends the standard error of a command that ended in time with one of these two codes.
+// A command that ended in time may itself have exited with one of these two codes. Then this mark
+// is at the end of its standard error.
 [[nodiscard]] std::string own_code_mark(const std::string& id);
 
 }  // namespace muster::remote

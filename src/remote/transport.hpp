@@ -1,4 +1,4 @@
-// How muster reaches hosts: over ssh, by steps of a Slurm job, or not at all, being the host.
+// How muster reaches hosts: over ssh, by steps of a Slurm job, or by running commands locally.
 #pragma once
 
 #include <chrono>
@@ -18,70 +18,71 @@ namespace muster::remote {
 
 struct Task {
   std::string host;
-  std::string command;  // a line for the host's login shell
+  std::string command;  // for the host's login shell
   std::shared_ptr<const std::string> input = nullptr;
-  sys::OnOutput on_output = nullptr;  // as sys::Command's
+  sys::OnOutput on_output = nullptr;  // as in sys::Command
   std::function<void()> on_end = nullptr;
 };
 
-// What became of a Task: how the command ended on the host, or why the host was not reached.
+// The result of a Task: how the command ended on the host, or why the host was not reached.
 struct Outcome {
   std::string host;
   Result<sys::Ended> ended;
 };
 
-// A command on a host that is spoken to while it runs. It ends when the last copy goes: its input
-// is closed.
+// A command on a host that muster talks to while it runs. When the last copy is destroyed, its
+// input is closed and the session ends.
 class Session : public Interface {
  public:
   virtual void write(std::string bytes) = 0;
   virtual void close_input() = 0;
-  // Ends this side at once; the command on the host goes on until it notices.
+  // Gives up the session right away. The command on the host continues until it notices.
   virtual void abandon() = 0;
-  // Descriptors of the way there and back, for a keeper; -1: none.
+  // The local descriptors of the session's input and output, for a keeper; -1: none.
   [[nodiscard]] virtual int input_descriptor() const = 0;
   [[nodiscard]] virtual int output_descriptor() const = 0;
 };
 
 struct SessionEnd {
-  // How the command ended (`out` is empty, `err` the tail of what it said there), or why the host
+  // How the command ended (`out` is empty, `err` is the end of its error output), or why the host
   // was not reached or was lost.
   Result<sys::Ended> ended;
-  std::string failure_id = {};  // of the failure catalogue, where it is known
+  std::string failure_id = {};  // in the failure catalogue, if known
 };
 
 struct SessionPlan {
   std::string host;
-  std::string command;                              // a line for the host's login shell
+  std::string command;                              // for the host's login shell
   std::function<void(std::string_view)> on_output;  // standard output, in pieces
-  std::function<void(SessionEnd)> on_end;           // once
-  // A connection of its own, not the shared one, which may be dead without knowing.
+  std::function<void(SessionEnd)> on_end;           // called once
+  // Use a new connection instead of the shared one, which may be dead without noticing.
   bool fresh = false;
 };
 
-// What is known of a host that does not answer.
+// What is known about a host that does not answer.
 struct Silence {
-  std::string failure_id;  // of the failure catalogue; empty: none fits
-  std::string trial;       // a command for people to try
+  std::string failure_id;  // in the failure catalogue; empty if none fits
+  std::string trial;       // a command for the user to try
 };
 
 class Transport : public Interface {
  public:
-  // One outcome a task, in the same order; a failure on one host never stops the others.
-  // Cost: one session a task, a bounded number of them at once.
+  // Returns one outcome per task, in the same order; a failure on one host never stops the others.
+  // Cost: one session per task, with a limited number at a time.
   [[nodiscard]] virtual std::vector<Outcome> run(std::span<const Task> tasks,
                                                  std::chrono::milliseconds deadline) = 0;
 
-  // The shared connection to this host is given up, if there is one.
+  // Gives up the shared connection to this host, if there is one.
   virtual void forget(const std::string& host) = 0;
 
-  // Words that run a command on a host when its name and the command follow them; rsync's -e.
-  // Empty: files cannot be sent this way.
+  // The words that run a command on a host when the host's name and the command follow them, for
+  // rsync's -e. Empty: files cannot be sent this way.
   [[nodiscard]] virtual std::vector<std::string> shell() const = 0;
 
   [[nodiscard]] virtual Silence silence(const std::string& host) const = 0;
 
-  // Callbacks come from loop.run() only, also when it fails at once. Cost: one process here.
+  // Callbacks come only from loop.run(), even if the session fails at once. Cost: one local
+  // process.
   [[nodiscard]] virtual std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Curves on two axes as SVG. A Chart's values are on linear axes: for a logarithmic scale its maker
-// takes the logarithms and sets the ticks.
+// Draws curves on two axes as SVG. The axes are linear: for a logarithmic scale, the caller passes
+// logarithms and sets the ticks.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ struct Tick {
 struct ChartPoint {
   double x = 0;
   double y = 0;
-  std::string title = {};                                // shown by a pointer that rests on it
+  std::string title = {};                                // the tooltip
   std::optional<std::pair<double, double>> spread = {};  // low and high
 };
 
 struct Curve {
   std::string name;
   std::vector<ChartPoint> points = {};
-  std::vector<std::pair<double, double>> thin = {};  // a second line, of the same colour
+  std::vector<std::pair<double, double>> thin = {};  // a second, thinner line in the same colour
   bool dashed = false;                               // for comparison; without markers
   bool markers = true;                               // one at each point
   int colour = 0;
@@ -38,25 +38,27 @@ struct Axis {
 };
 
 struct Chart {
-  std::string title;  // for those who do not see it
+  std::string title;  // for screen readers
   Axis x;
   Axis y;
   std::vector<Curve> curves = {};
 };
 
-// For a page with picture_style().
+// For a page that includes picture_style().
 [[nodiscard]] std::string chart_svg(const Chart& chart);
 
-// A file of its own, the charts one below the other. Plain colours: many viewers know no variables.
+// A complete SVG file with the charts one below the other. It uses plain colours, because many
+// viewers do not support CSS variables.
 [[nodiscard]] std::string stacked_svg(const std::string& title, const std::vector<Chart>& charts);
 
-// Ticks at 1, 2 or 5 times a power of ten, from `lowest` to a whole one at or above `highest`.
+// Has ticks at 1, 2 or 5 times a power of ten, from `lowest` to the first tick at or above
+// `highest`.
 [[nodiscard]] Axis linear_axis(std::string name, double highest, double lowest = 0);
 
 // From 0 to exactly `most`, with ticks at whole numbers only.
 [[nodiscard]] Axis counting_axis(std::string name, double most);
 
-// Colours and lines of chart_svg and heat_map_svg, for the page's <style>; both schemes.
+// The style sheet for chart_svg and heat_map_svg, for light and dark colour schemes.
 [[nodiscard]] std::string picture_style();
 
 }  // namespace muster::report

@@ -1,4 +1,4 @@
-// Text inside of HTML and SVG. All of it is hostile: names and messages come from hosts.
+// Text inside HTML and SVG. All of it may be hostile: names and messages come from hosts.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,12 @@
 
 namespace muster::report {
 
-// For an element's content and for an attribute in quotes. What is no UTF-8, no character or would
-// turn the direction of writing becomes U+FFFD; newlines stay.
+// Escapes text for an element or a quoted attribute. Invalid UTF-8, control characters and
+// characters that change the writing direction become U+FFFD. Newlines stay.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-// Both ends with an ellipsis between them: names of hosts differ at either. Not escaped.
+// Shortens the text by replacing its middle with an ellipsis, because host names may differ at
+// either end. The result is not escaped.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t characters);
 
 }  // namespace muster::report

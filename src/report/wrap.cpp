@@ -41,7 +41,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
 std::string cut_line(const std::string& text, std::size_t width) {
   if (text.size() <= width) return text;
   std::size_t end = width - std::min(width, kCut.size());
-  // No half of a character.
+  // Do not cut inside a UTF-8 character.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return text.substr(0, end) + std::string(kCut);
 }

@@ -15,7 +15,7 @@ constexpr const char* kAboutFile = "/about.json";
 struct AboutFile {
   int schema = 1;
   About about;
-  std::optional<int> rank_end = std::nullopt;  // an older muster did not write it
+  std::optional<int> rank_end = std::nullopt;  // missing in files of an older muster
 };
 
 template <class V>

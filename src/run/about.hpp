@@ -1,4 +1,4 @@
-// What is known about an attempt from its start on: kept in its folder, for the list of runs.
+// What is known about an attempt from its start on. Stored in its folder, for the list of runs.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace muster::run {
 
 struct About {
   std::string id;
-  std::string name = {};  // that --name gave the run
+  std::string name = {};  // the run's --name
   std::string command;
   std::string engine = {};
   double started_s = 0;
-  std::vector<std::string> hosts = {};  // that have ranks, in the order of these
+  std::vector<std::string> hosts = {};  // hosts with ranks, in rank order
   int ranks = 0;
-  // One more than the highest rank. In a pod, this can be more than `ranks`.
+  // One more than the highest rank. In a pod, this can exceed `ranks`.
   int rank_end = 0;
 };
 

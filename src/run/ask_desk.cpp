@@ -24,7 +24,7 @@ constexpr const char* kSocket = "/ask";
 constexpr std::size_t kMostCallers = 16;
 constexpr double kLongestLook = 600;  // seconds
 constexpr milliseconds kPause{1000};
-constexpr milliseconds kAnswerTakes{15'000};  // beyond the time that was asked for
+constexpr milliseconds kAnswerTakes{15'000};  // beyond the requested time
 
 bool is_own(int connection) {
   const auto peer = sys::peer_of(connection);

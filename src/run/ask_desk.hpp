@@ -1,5 +1,6 @@
-// Where the process that looks after a run answers `muster why`, which may be started from any
-// terminal of this machine: a socket in the run's folder, which only its owner can open.
+// Answers `muster why` in the process that supervises a run. The user may call `muster why` from
+// any terminal of this machine; it connects to a socket in the run's folder, which only the owner
+// can open.
 #pragma once
 
 #include <functional>
@@ -14,12 +15,12 @@
 namespace muster::run {
 
 struct WhyQuestion {
-  double slow_s = 0;  // watch a job that advances for so long; 0: the job may hang
+  double slow_s = 0;  // watch a slow job for this long; 0: the job may hang
 };
 
 struct WhyAnswer {
-  std::string folder = {};  // with what was found
-  std::string error = {};   // why there is nothing; empty: all went well
+  std::string folder = {};  // with the results of the inspection
+  std::string error = {};   // why there is no answer; empty on success
 };
 
 class AskDesk {
@@ -27,7 +28,7 @@ class AskDesk {
   using Answer = std::function<void(const WhyAnswer& answer)>;
   using OnQuestion = std::function<void(const WhyQuestion& question, Answer answer)>;
 
-  // An Error where the folder cannot hold a socket; then nobody can ask.
+  // Fails if the folder cannot hold a socket; then `muster why` cannot ask about this run.
   [[nodiscard]] static Result<std::unique_ptr<AskDesk>> open(sys::Loop& loop,
                                                              const std::string& folder,
                                                              OnQuestion on_question);
@@ -38,7 +39,9 @@ class AskDesk {
  private:
   struct Caller {
     agent::Channel channel;
-    sys::Fd watched = {};  // a copy: the channel may close its own while that is still watched
+    // A duplicate, because the channel may close its own descriptor while this one is still
+    // watched.
+    sys::Fd watched = {};
     std::shared_ptr<sys::Watch> watch = {};
     bool asked = false;
   };
@@ -54,10 +57,10 @@ class AskDesk {
   OnQuestion on_question_;
   std::list<std::shared_ptr<Caller>> callers_;
   std::shared_ptr<sys::Watch> watch_;
-  std::shared_ptr<sys::Timer> pause_;  // while no more files can be opened
+  std::shared_ptr<sys::Timer> pause_;  // runs while no more files can be opened
 };
 
-// Asks the process that looks after the run with this folder, and waits for the answer.
+// Asks the process that supervises the run with this folder, and waits for the answer.
 [[nodiscard]] Result<WhyAnswer> ask_why(const std::string& folder, const WhyQuestion& question);
 
 }  // namespace muster::run

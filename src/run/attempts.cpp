@@ -22,7 +22,7 @@ Ending interrupted(int signal) {
   return {.code = 128 + signal, .text = text, .stopped = true};
 }
 
-// Of the attempt that failed, which is explained only if no other one is to follow.
+// A hint for the attempt that failed. muster explains a failure only if no further attempt follows.
 void point_to_cause(const Turn& turn) {
   sys::print_err("  hint: to look for the cause of the failure: muster explain {}\n", turn.base);
 }
@@ -35,7 +35,7 @@ Ending out_of_time(double limit_s, std::string_view when, const Turn& turn) {
   return {.code = kExitTimedOut, .text = text};
 }
 
-// The first line of a failure is red.
+// Prints the end of an attempt. The first line of a failure is red.
 void say_end(const AttemptEnd& end) {
   const bool colours = sys::shows_colours(STDERR_FILENO) && end.verdict.code != 0;
   constexpr std::string_view kLabel = "muster:";
@@ -82,7 +82,7 @@ Result<Ending> Attempts::run() {
   }
 }
 
-// Of --timeout, which is for all attempts together.
+// What is left of --timeout, which covers all attempts together.
 double Attempts::time_left() const {
   const double spent =
       is_first() ? 0 : std::chrono::duration<double>(stage_.now() - began_).count();
@@ -150,8 +150,8 @@ void Attempts::announce(const Look& look) {
 
 Patience Attempts::patience() const {
   Patience patience = rules_.patience;
-  // A host that we give up on stops at the same moment, so that no old rank writes beside a new
-  // one.
+  // A lost host must end its old ranks no later than muster gives the host up; otherwise an old
+  // rank could write to the same files as its successor.
   if (turn_.most > 0) {
     patience.orphan_after_s = std::min(patience.orphan_after_s, patience.lost_after_s);
   }
@@ -167,7 +167,7 @@ Decision Attempts::decide(const Record& record, const Verdict& verdict) {
                                     .longest_wait_s = rules_.longest_wait_s});
 }
 
-// What is said of an attempt that has ended, and the wait for the next.
+// Announces how the attempt ended, and waits for the next one.
 std::optional<Ending> Attempts::follow_up(const AttemptEnd& end) {
   const Verdict& verdict = end.verdict;
   const Decision& decision = end.decision;

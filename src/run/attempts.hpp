@@ -1,4 +1,4 @@
-// A run, attempt by attempt, until one ends it.
+// Makes the attempts of a run, one after the other, until one ends the run.
 #pragma once
 
 #include <chrono>
@@ -21,13 +21,14 @@ struct AttemptRules {
 
 class Attempts {
  public:
-  // `turn` is the first of this process: not the run's own first where it is started again.
+  // `turn` is this process's first attempt. It is not the run's first if another process started
+  // the run again.
   Attempts(Stage& stage, const AttemptRules& rules, Turn turn);
 
   [[nodiscard]] Result<Ending> run();
 
  private:
-  // An ending where the run ends with this attempt.
+  // Returns an ending if this attempt ends the run.
   Result<std::optional<Ending>> attempt();
   [[nodiscard]] std::optional<Ending> refuse(const Gathered& gathered) const;
   void announce(const Look& look);

@@ -10,7 +10,7 @@
 namespace muster::run {
 namespace {
 
-constexpr std::size_t kMostShown = 4096;  // bytes of an unfinished line
+constexpr std::size_t kMostShown = 4096;  // limit for an unfinished line, in bytes
 constexpr std::size_t kMostSearched = std::size_t{16} << 10;
 
 std::string_view without_end(std::string_view line) {
@@ -23,7 +23,8 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(' ') == std::string_view::npos;
 }
 
-// By how many lines "ESC [ A" and "ESC [ n A" that end in the bytes after `known` move the cursor.
+// How many lines the sequences "ESC [ A" and "ESC [ n A" move the cursor up; counts those that end
+// after the first `known` bytes.
 std::size_t rows_up(std::string_view text, std::size_t known) {
   constexpr std::size_t kLongest = 4;
   std::size_t rows = 0;
@@ -39,13 +40,13 @@ std::size_t rows_up(std::string_view text, std::size_t known) {
   return rows;
 }
 
-// Whether it begins by erasing what was there before.
+// Whether the text begins by erasing its line.
 bool is_on_clean_line(std::string_view drawn) {
   return drawn.starts_with("\x1b[2K") || drawn.starts_with("\x1b[K") ||
          drawn.starts_with("\x1b[0K");
 }
 
-// The columns that a character takes; East Asian wide characters and emoji take two.
+// The width of a character in columns. East Asian wide characters and emoji take two.
 std::size_t columns_of(std::uint32_t code) {
   const auto is_in = [code](std::uint32_t first, std::uint32_t last) {
     return code >= first && code <= last;
@@ -56,8 +57,8 @@ std::size_t columns_of(std::uint32_t code) {
   return is_wide ? 2 : 1;
 }
 
-// The length of the control sequence or character that begins here, of those that a TerminalFilter
-// passes, except tabs; 0: none does.
+// The length of the control sequence or character at the start of the text, among those that a
+// TerminalFilter passes, except tabs; 0 if there is none.
 std::size_t control_bytes(std::string_view text) {
   if (text.starts_with('\b') || text.starts_with('\r')) return 1;
   if (!text.starts_with('\x1b')) return 0;
@@ -71,7 +72,8 @@ bool is_bar(std::string_view line) {
   const std::string_view text = without_end(line);
   const std::size_t start = text.rfind('\r');
   if (start == std::string_view::npos) return false;
-  // Either a line above the bar or the bar's end: nothing that a rank says may be missed.
+  // This is either a line above the bar or the bar's last state. Show it: it may matter to the
+  // user.
   if (line.ends_with('\n') && is_on_clean_line(text.substr(start + 1))) return false;
   const std::string_view before = without_end(text.substr(0, start));
   return before.empty() || !is_blank(last_drawn(before));

@@ -1,5 +1,5 @@
-// Progress bars in the ranks' output: lines that are drawn again and again by means of carriage
-// returns. Of all ranks that have one, only the lowest is shown. Pure.
+// Progress bars in the ranks' output: lines that are redrawn with carriage returns. If several
+// ranks have one, only that of the lowest rank is shown. Pure.
 #pragma once
 
 #include <climits>
@@ -15,14 +15,14 @@
 
 namespace muster::run {
 
-// Whether a line was drawn more than once. A bar that was blanked before the line was written does
-// not count, nor does a complete line after a bar that was erased.
+// Whether a line was drawn more than once. Not if its bar was blanked before the line was written,
+// or if an erased bar is followed by a complete line.
 [[nodiscard]] bool is_bar(std::string_view line);
-// Whether a line that was drawn ends up blank.
+// Whether the last drawing of a line is blank.
 [[nodiscard]] bool shows_nothing(std::string_view line);
-// The text without control sequences other than colours, so that it stays on its line.
+// The text without control sequences other than colours, so that it cannot leave its line.
 [[nodiscard]] std::string in_its_line(std::string_view text);
-// The same, at most that wide on a terminal.
+// Like in_its_line, cut to at most `columns` on a terminal.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t columns);
 
 class Bars {
@@ -31,23 +31,23 @@ class Bars {
   struct Live {
     sys::Stream stream = sys::Stream::kOut;
     Source from = {};
-    std::string text = {};  // as it is seen now
+    std::string text = {};  // what the line shows at present
     bool is_bar = false;
   };
 
-  // The rank's unfinished line as it is now; empty: there is none. Returns by how many lines the
-  // rank has moved the cursor up since the last call, to draw over earlier lines.
+  // Takes the rank's unfinished line as it is now; empty if there is none. Returns by how many
+  // lines the rank has moved the cursor up since the last call, to redraw earlier lines.
   std::size_t grow(sys::Stream stream, const Source& from, std::string_view line);
-  // The same for a line that is complete.
+  // Like grow, for a complete line.
   std::size_t end(sys::Stream stream, const Source& from, std::string_view line);
-  // Whether the rank has moved the cursor up before: its lines may be rows of a bar.
+  // Whether the rank has ever moved the cursor up: its lines may then be rows of a bar.
   [[nodiscard]] bool is_tall(sys::Stream stream, int rank) const {
     return tall_.contains({rank, stream});
   }
   // Whether this rank's bars are shown.
   [[nodiscard]] bool shows(int rank) const { return rank <= lowest_; }
-  // What is shown below the last whole line: the bar, or else the unfinished line of the lowest
-  // rank that has one; null: nothing.
+  // What to show below the last whole line: the bar, or else the lowest rank's unfinished line;
+  // null if there is nothing.
   [[nodiscard]] const Live* live() const;
 
  private:
@@ -55,9 +55,9 @@ class Bars {
   void notice_bar(int rank);
   [[nodiscard]] std::size_t moved_up(const Key& key, std::string_view line);
 
-  int lowest_ = INT_MAX;               // rank with a bar so far
-  std::map<Key, Live> live_;           // no bars of other ranks
-  std::map<Key, std::size_t> looked_;  // bytes of the unfinished line seen so far
+  int lowest_ = INT_MAX;               // the lowest rank that has had a bar
+  std::map<Key, Live> live_;           // without the bars of hidden ranks
+  std::map<Key, std::size_t> looked_;  // by unfinished line: how many of its bytes were searched
   std::set<Key> tall_;
 };
 

@@ -54,7 +54,7 @@ Error unreadable(const std::string& host, const std::string& trial) {
                   (trial.empty() ? "" : " try: " + trial)};
 }
 
-// Without a word: muster's own process says why it cannot start.
+// For a shell that printed nothing. When muster itself cannot start, it prints why.
 Error shell_ended(const std::string& host, const sys::Ended& ended) {
   return {.what = fmt::format("the login shell of the host ended with {} before it started muster",
                               sys::to_text(ended)),
@@ -79,7 +79,8 @@ std::string push_failure(const Result<sys::Ended>& ended) {
   if (ended->timed_out)
     return fmt::format("the copy did not finish within {} minutes", kPushDeadline.count());
   std::string said = remote::first_words(ended->err);
-  // "/bin/sh: 5: cannot create /tmp/x: Read-only file system": leave out the shell's name.
+  // Remove the shell's name from messages such as "/bin/sh: 5: cannot create /tmp/x: Read-only file
+  // system".
   if (const std::size_t at = said.find(": "); said.starts_with("/bin/sh") && at != said.npos) {
     said.erase(0, at + 2);
   }
@@ -114,18 +115,19 @@ struct Crew::Member {
   facts::Survey survey = {};
   std::shared_ptr<remote::Session> session = {};
   std::shared_ptr<remote::Session> rejoining = {};
-  agent::Inbox inbox = {};  // of the session
-  int generation = 0;       // of the session; messages from earlier ones are ignored
+  agent::Inbox inbox = {};  // received from the session
+  int generation = 0;       // number of the session; messages from earlier ones are ignored
   int generations = 0;
   std::shared_ptr<sys::Timer> deadline = {};
-  std::string machine = {};       // as the host told it
-  const Build* build = nullptr;   // that was pushed
-  std::string push_failure = {};  // why the binary could not be pushed; empty: unknown
-  bool reached = false;           // its agent has answered
-  std::string misread = {};       // what is wrong with a report of its agent; empty: nothing
+  std::string machine = {};       // name of its architecture as the host told it
+  const Build* build = nullptr;   // the build for the host; null until one was needed
+  std::string push_failure = {};  // why the binary could not be pushed; empty if unknown
+  bool reached = false;           // whether its agent has answered
+  std::string misread = {};       // what is wrong with a report of its agent; empty if nothing
   std::chrono::steady_clock::time_point heard = {};
-  double asked_s = 0;          // Unix time here when it was asked for its clock
-  bool asked_exactly = false;  // after its facts, for nothing else
+  double asked_s = 0;  // Unix time on this machine when the host was asked for its clock
+  // Whether the host was asked for its clock alone, after its facts.
+  bool asked_exactly = false;
 };
 
 Crew::Crew(sys::Loop& loop, remote::Transport& transport, std::vector<std::string> hosts,
@@ -155,7 +157,8 @@ std::vector<facts::Survey> Crew::survey(const std::function<void()>& meanwhile) 
     const bool refused = std::any_of(members_.begin(), members_.end(), [](const auto& member) {
       return member->state == State::kRefused;
     });
-    if (!refused) break;  // else the next folder, for all: the path must be equal
+    // Else all hosts try the next folder, because the path must be the same on all of them.
+    if (!refused) break;
   }
   options_.on_progress = nullptr;
   for (const auto& member : members_) surveys.push_back(member->survey);
@@ -177,7 +180,7 @@ void Crew::survey_at(const std::string& base, std::vector<std::size_t> members) 
       push(members);
     }
   }
-  for (const std::size_t i : members) {  // pushed, and still not there
+  for (const std::size_t i : members) {  // still missing although it was pushed
     Member& member = *members_[i];
     member.state = State::kRefused;
     member.survey = {
@@ -231,7 +234,7 @@ void Crew::take_message(std::size_t index, const agent::Message& message) {
   Member& member = *members_[index];
   member.heard = loop_.now();
   auto report = agent::parse_report(message);
-  if (!report) {  // most likely a shell's greeting
+  if (!report) {  // most likely a greeting of the login shell
     if (agent::is_report(message)) member.misread = report.error().what;
     return;
   }
@@ -247,7 +250,8 @@ void Crew::take_message(std::size_t index, const agent::Message& message) {
     member.asked_exactly = true;
     send(index, {.kind = agent::Order::Kind::kBeat});
   } else if (report->kind == agent::Report::Kind::kBeat) {
-    // The first comes by itself and is known only to have left since the session was opened.
+    // The first beat arrives unasked. It is only known that the host sent it after the session was
+    // opened.
     const double now = loop_.unix_time();
     member.survey.clock_doubt_s = (now - member.asked_s) / 2;
     member.survey.clock_ahead_s = report->clock_s - (now + member.asked_s) / 2;
@@ -259,7 +263,7 @@ void Crew::take_message(std::size_t index, const agent::Message& message) {
   }
 }
 
-// The survey of a member that was asked is over.
+// Ends the survey of a member.
 void Crew::settle(Member& member, State state) {
   member.state = state;
   member.deadline = nullptr;
@@ -282,7 +286,7 @@ void Crew::end_of_session(std::size_t index, remote::SessionEnd end) {
   }
 }
 
-// What the end of a session says of a host that has not reported its facts.
+// Interprets the end of a session whose host has not reported its facts.
 Crew::State Crew::end_of_survey(Member& member, const remote::SessionEnd& end) const {
   if (!end.ended) {
     member.survey.facts = unexpected(end.ended.error());
@@ -310,7 +314,7 @@ Crew::State Crew::end_of_survey(Member& member, const remote::SessionEnd& end) c
   return State::kFailed;
 }
 
-// At once: a session on a dead connection may take long to end.
+// Does not wait for the session to end, which may take long on a dead connection.
 void Crew::give_up(std::size_t index) {
   Member& member = *members_[index];
   if (member.reached) {
@@ -323,7 +327,7 @@ void Crew::give_up(std::size_t index) {
   }
   member.session->abandon();
   member.session = nullptr;
-  member.generation = 0;  // nothing that it still says counts
+  member.generation = 0;  // ignore whatever it still says
   settle(member, State::kFailed);
 }
 
@@ -412,7 +416,7 @@ std::shared_ptr<remote::Session> Crew::start_session(std::size_t index, bool fre
   const auto on_end = [this, index, generation](remote::SessionEnd end) {
     Member& mine = *members_[index];
     if (mine.generation == generation) return end_of_session(index, std::move(end));
-    if (mine.generations == generation) mine.rejoining = nullptr;  // it never spoke
+    if (mine.generations == generation) mine.rejoining = nullptr;  // the new session never answered
   };
   return transport_.open(loop_, {.host = member.host,
                                  .command = agent_line(base_, folder_),
@@ -421,7 +425,7 @@ std::shared_ptr<remote::Session> Crew::start_session(std::size_t index, bool fre
                                  .fresh = fresh});
 }
 
-// A session that was opened to rejoin becomes the member's when it speaks.
+// A session that was opened to rejoin replaces the member's old one with its first message.
 void Crew::adopt(std::size_t index, int generation) {
   Member& member = *members_[index];
   if (!member.rejoining || member.generations != generation) return;

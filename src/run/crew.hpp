@@ -1,4 +1,4 @@
-// Crew: muster's agents, one on each host, over one session each.
+// The agents of a run: one per host, each over its own session.
 #pragma once
 
 #include <chrono>
@@ -18,14 +18,14 @@ namespace muster::run {
 
 struct CrewOptions {
   std::string run_id = {};                // empty: facts only
-  std::vector<std::string> earlier = {};  // ids of the attempts before this one
-  facts::Request request = {};            // its `host` is filled in
+  std::vector<std::string> earlier = {};  // ids of this run's earlier attempts
+  facts::Request request = {};            // its `host` is filled in per host
   std::chrono::milliseconds deadline;     // for a host's first answer
   std::chrono::milliseconds for_facts;    // for its facts, after the first answer
-  std::size_t fan_out = 64;               // hosts that are being logged in to at once
-  bool compare_clocks = false;            // to the millisecond, for one more round trip
-  sys::OnProgress on_progress = nullptr;  // of survey()
-  Builds builds = {};                     // of muster; empty: those of this process
+  std::size_t fan_out = 64;               // hosts that are being logged in to at the same time
+  bool compare_clocks = false;            // to the millisecond, at the cost of one more round trip
+  sys::OnProgress on_progress = nullptr;  // called by survey()
+  Builds builds = {};                     // of muster; if empty, those of this process
 };
 
 class Crew {
@@ -37,36 +37,35 @@ class Crew {
        CrewOptions options);
   ~Crew();
 
-  // Opens the sessions, brings the binary where it is missing, built for the host's machine, and
-  // gathers the facts of all hosts side by side; a host that does not answer costs its deadline
-  // once. One Survey a host.
-  // Cost: one session a host; two more where the binary is missing.
-  // `meanwhile` is called once the first sessions are being opened.
+  // Opens the sessions, pushes the binary to hosts where it is missing, built for the host's
+  // architecture, and gathers the facts of all hosts in parallel. Returns one Survey per host. Hosts
+  // that do not answer delay it by one deadline in all. Calls `meanwhile` once the first sessions
+  // are being opened. Cost: one session per host; two more where the binary is missing.
   [[nodiscard]] std::vector<facts::Survey> survey(const std::function<void()>& meanwhile = {});
 
-  // Path of the binary on the hosts, after survey().
+  // The binary's path on the hosts. Valid after survey().
   [[nodiscard]] std::string binary() const;
   [[nodiscard]] const std::string& base() const;
 
-  // From now on reports and losses of sessions come to these; survey() is over.
+  // From now on, reports and lost sessions go to these callbacks. Call it after survey().
   void listen(OnReport on_report, OnLost on_lost);
   void send(std::size_t member, const agent::Order& order);
   void send_all(const agent::Order& order);
-  // A new session, on a connection of its own, that says `begin` again; the old one stays until the
-  // new one speaks. `taken`: the output that we have.
+  // Opens a new session over its own connection, which sends `begin` again. The old session stays
+  // until the new one answers. `taken`: the output that we already have.
   void rejoin(std::size_t member, double orphan_after_s, std::vector<agent::Taken> taken);
-  // New sessions that have not spoken yet are given up: ssh may wait long for a host that is gone.
+  // Gives up new sessions that have not answered yet, because ssh may wait long for a dead host.
   void stop_rejoining();
   [[nodiscard]] bool connected(std::size_t member) const;
-  // The last sign of life.
+  // When the member last sent anything.
   [[nodiscard]] std::chrono::steady_clock::time_point heard(std::size_t member) const;
 
-  // As if all had just been heard: after we ourselves stood still.
+  // Treats all members as if they had just been heard, after this process itself was suspended.
   void hear_all();
-  // Counts the member's sessions; another number: another connection.
+  // Counts the member's sessions, so a changed number means a new connection.
   [[nodiscard]] int session_number(std::size_t member) const;
 
-  // Descriptors of all sessions, for the keeper.
+  // The descriptors of all sessions, for the keeper.
   [[nodiscard]] std::vector<int> descriptors() const;
 
  private:
@@ -94,9 +93,9 @@ class Crew {
   std::string folder_;  // of the binary, in base_
   std::string base_;
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<std::size_t> waiting_;  // to be opened, last first
-  std::size_t pending_ = 0;           // of the survey
-  std::size_t asked_ = 0;             // in this round of the survey
+  std::vector<std::size_t> waiting_;  // members to open sessions for, last first
+  std::size_t pending_ = 0;           // members whose survey is not over
+  std::size_t asked_ = 0;             // members asked in this round of the survey
   std::function<void()> meanwhile_;
   OnReport on_report_;
   OnLost on_lost_;

@@ -1,5 +1,5 @@
-// Whether output may still be written to the disk of the run's folder. Ranks that print without end
-// must leave room for the run's record, and for other programs.
+// Decides whether output may still be written to the disk of the run's folder. Ranks that print
+// without end must leave room for the run's record and for other programs.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ class DiskRoom {
  public:
   explicit DiskRoom(std::string folder) : folder_(std::move(folder)) {}
 
-  // Whether that many more bytes fit.
+  // Whether another `bytes` bytes fit.
   [[nodiscard]] bool has(std::size_t bytes);
 
  private:
   std::string folder_;
-  // Bytes that may be written before the disk is looked at again. Most runs print less.
+  // Bytes that may be written before the free space is checked again. Most runs print less.
   std::size_t before_look_ = std::size_t{16} << 20;
   bool is_short_ = false;
 };

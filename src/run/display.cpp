@@ -14,7 +14,7 @@
 namespace muster::run {
 namespace {
 
-// Whether a line on this terminal can be drawn over.
+// Whether this terminal can redraw a line.
 bool can_erase() {
   const char* const kind = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
   return kind == nullptr || std::string_view(kind) != "dumb";

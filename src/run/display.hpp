@@ -1,6 +1,6 @@
-// How the ranks' output looks on our standard output and error: which ranks, equal lines once,
-// progress bars in place, labels in colours. Pipes and files get all lines of the ranks that are
-// shown, as they come, unless the user asks for folding.
+// Shows the ranks' output on standard output and error: selected ranks, equal lines once, progress
+// bars in place, coloured labels. Pipes and files get all lines of the selected ranks as they
+// arrive, unless the user asks for folding.
 #pragma once
 
 #include <string>
@@ -17,25 +17,25 @@ namespace muster::run {
 
 class Display {
  public:
-  // `folder`: the run's; `ranks`: how many there are.
+  // `folder`: the run's; `ranks`: their number.
   Display(const std::string& folder, int ranks, Show show);
 
-  // Whole lines of a rank.
+  // Shows whole lines of a rank.
   void show(sys::Stream stream, const Source& from, std::string_view lines);
-  // The rank's unfinished line as it is now; empty: there is none.
+  // Takes the rank's unfinished line as it is now; empty if there is none.
   void grow(sys::Stream stream, const Source& from, std::string_view line);
-  // Whole lines of the engine.
+  // Shows whole lines of the engine.
   void show_engine(std::string_view lines);
-  // Whole lines of muster's own, on standard error.
+  // Shows whole lines of muster's own, on standard error.
   void say(std::string_view lines);
-  // Shows lines that have waited for equal ones long enough, or all.
+  // Show lines that have waited long enough for equal ones, or all waiting lines.
   void show_due();
   void show_all();
   [[nodiscard]] bool has_waiting() const { return !folding_.empty(); }
-  // Whether the last standard error shown was this rank's.
+  // Whether this rank wrote the standard error that was shown last.
   [[nodiscard]] bool shown_last(int rank) const;
   [[nodiscard]] bool shows(int rank) const { return show_.shows(rank); }
-  // From now on, shows this rank too.
+  // Shows this rank too from now on.
   void reveal(int rank) {
     if (show_.ranks) show_.ranks->insert(rank);
   }
@@ -43,7 +43,7 @@ class Display {
  private:
   struct Style {
     bool is_terminal = false;
-    bool draws = false;  // progress bars in place
+    bool draws = false;  // draws progress bars in place
     bool folds = false;
     bool colours = false;
     [[nodiscard]] bool is_plain() const { return !is_terminal && !folds; }
@@ -61,11 +61,11 @@ class Display {
   Style err_;
   Folding folding_;
   Bars bars_;
-  std::vector<Source> last_errors_;  // whose standard error was shown last
+  std::vector<Source> last_errors_;  // the ranks whose standard error was shown last
   Screen screen_;
 };
 
-// The lines, each after the label and a blank.
+// Puts the label and a blank before each line.
 [[nodiscard]] std::string labelled(std::string_view label, std::string_view lines);
 
 }  // namespace muster::run

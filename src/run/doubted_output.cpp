@@ -5,7 +5,7 @@
 namespace muster::run {
 namespace {
 
-// Twice what the spool has room for, in both streams.
+// Twice the size of a rank's spool, for both of its streams.
 constexpr std::size_t kBytesPerRank = 4 * agent::RankSpool::kRoom;
 
 }  // namespace
@@ -13,7 +13,8 @@ constexpr std::size_t kBytesPerRank = 4 * agent::RankSpool::kRoom;
 void DoubtedOutput::hold(std::size_t host, const agent::Piece& piece, std::size_t ranks) {
   Held& held = hosts_[host];
   held.full = held.full || held.bytes + piece.bytes.size() > kBytesPerRank * ranks;
-  if (held.full) return;  // also if a smaller one comes later: there must be no gap
+  // Drop even a later piece that would fit, because the held output must have no gap.
+  if (held.full) return;
   held.bytes += piece.bytes.size();
   held.pieces.push_back(piece);
 }

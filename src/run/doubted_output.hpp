@@ -1,6 +1,6 @@
-// Output of ranks that another host may turn out to have. It is held back until that is settled.
-// Before we confirm output, a host seldom sends more than its spool has room for. If it sends more
-// than we hold, the rest is dropped, and missed at the end. Pure.
+// Holds back a host's output for ranks that may turn out to run on another host, until that is
+// settled. Before muster confirms output, a host seldom sends more than its spool holds. If it
+// sends more than fits here, the rest is dropped and will be missing from the run's output. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace muster::run {
 
 class DoubtedOutput {
  public:
-  // `ranks`: how many the host may have.
+  // `ranks`: the number of ranks that the host may have.
   void hold(std::size_t host, const agent::Piece& piece, std::size_t ranks);
-  // The host sends again what was not confirmed.
+  // For a host that rejoins: it sends all unconfirmed output again.
   void forget(std::size_t host) { hosts_.erase(host); }
-  // Everything, each piece with the number of its host. Nothing is held after that.
+  // Returns all pieces, each with the number of its host, and empties this object.
   [[nodiscard]] std::vector<std::pair<std::size_t, agent::Piece>> take();
 
  private:

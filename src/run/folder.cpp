@@ -30,18 +30,18 @@ std::string own_host() {
   return name.data();
 }
 
-// In no order.
+// In no particular order.
 std::vector<std::string> stored_ids() {
   std::vector<std::string> ids;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(runs_folder(), error)) {
     const std::string id = entry.path().filename();
-    if (!id.starts_with('.')) ids.push_back(id);  // else it is being removed
+    if (!id.starts_with('.')) ids.push_back(id);  // a folder that begins with '.' is being removed
   }
   return ids;
 }
 
-// The folder of the newest run that --name gave this name; empty: there is none.
+// The folder of the newest run with this --name; empty if there is none.
 std::string newest_named(const std::vector<std::string>& ids, const std::string& name) {
   if (!wrong_name(name).empty()) return {};
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
@@ -79,7 +79,7 @@ std::string new_run_id() {
   (void)::gmtime_r(&seconds, &utc);
   std::array<char, 32> time{};
   (void)std::strftime(time.data(), time.size(), "%Y%m%d-%H%M%S", &utc);
-  constexpr unsigned kPerMillisecond = (1U << 20) / 1000;  // of the five digits' 20 bits
+  constexpr unsigned kPerMillisecond = (1U << 20) / 1000;  // five hexadecimal digits hold 20 bits
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
   return fmt::format(
       "{}-{:05x}", time.data(),
@@ -139,7 +139,7 @@ std::vector<std::string> list_runs() {
 
 Result<std::string> find_run(const std::string& name) {
   const std::vector<std::string> ids = list_runs();
-  if (name == kLast) {  // of those that were started
+  if (name == kLast) {  // the latest run whose ranks were started
     for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
       if (sys::exists(runs_folder() + "/" + *id + "/out")) return runs_folder() + "/" + *id;
     }

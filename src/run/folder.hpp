@@ -1,4 +1,4 @@
-// Where runs are kept on the launcher: one folder each, below the user's state folder.
+// The launcher's run folders: one per attempt, below the user's state folder.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@ namespace muster::run {
 
 [[nodiscard]] std::string runs_folder();
 
-// "20261115-040812-3219a": sorts by time. The last five digits are the millisecond and ten random
-// bits; should two runs still get the same id, write_owner refuses the second.
+// "20261115-040812-3219a": sorts by time. The last five digits hold the millisecond and ten random
+// bits. If two runs still get the same id, write_owner rejects the second.
 [[nodiscard]] std::string new_run_id();
-// When the id was made, in seconds since 1970; 0: it does not say.
+// When the id was made, in Unix time; 0 if it does not contain a time.
 [[nodiscard]] double time_of_id(const std::string& id);
 
-// Made with mode 0700: what programs print may be secret.
+// Creates the folder with mode 0700, because programs may print secrets.
 [[nodiscard]] Result<std::string> make_run_folder(const std::string& id);
 
-// The id of a run's attempt: "ID", then "ID.1", "ID.2", ...; and back.
+// The id of a run's attempt: "ID" for the first, then "ID.1", "ID.2", ... parse_attempt reverses
+// it.
 [[nodiscard]] std::string attempt_id(const std::string& base, int number);
 struct AttemptName {
   std::string base;
@@ -27,32 +28,33 @@ struct AttemptName {
 };
 [[nodiscard]] AttemptName parse_attempt(const std::string& id);
 
-// The number of the latest attempt that has a folder; -1: there is none. Attempts have no gaps, so
-// this looks at them and not at all runs.
+// The number of the latest attempt that has a folder; -1 if there is none. Attempts are numbered
+// without gaps, so it need not read the list of all runs.
 [[nodiscard]] int latest_attempt(const std::string& base);
-// Likewise, of those whose ranks were started: the checks may have refused a later one.
+// The same among attempts whose ranks were started. The checks may have rejected a later one.
 [[nodiscard]] int latest_started(const std::string& base);
 
-// All runs, oldest first; attempts of one run in their order.
+// All attempts of all runs, oldest run first, and the attempts of one run in order.
 [[nodiscard]] std::vector<std::string> list_runs();
 
-// The folder of a run named by its id, the name that --name gave it (the newest such run), the
-// beginning of its id, or "last" (its latest attempt then). An Error says which there are.
+// The folder of a run, given its id, its --name (then the newest such run), the beginning of its
+// id, or "last" (then its latest attempt). The Error lists the existing runs.
 [[nodiscard]] Result<std::string> find_run(const std::string& name);
-// Why --name cannot give a run this name; empty: it can.
+// Why a run cannot have this --name; empty if it can.
 [[nodiscard]] std::string wrong_name(const std::string& name);
-// The folder of the run's latest attempt that was started, unless `folder` is that of a restart.
+// The folder of the latest attempt that was started; `folder` itself if it belongs to a restart.
 [[nodiscard]] std::string latest_of(const std::string& folder);
 // The id of the attempt with that folder.
 [[nodiscard]] std::string id_of(const std::string& folder);
 
-// Which process looks after the run: written once, at its start. Refused if another run did that.
+// Records which process supervises the run. Called once, at its start. Fails if another run with
+// the same id did so before.
 [[nodiscard]] Result<void> write_owner(const std::string& folder);
-// Whether the attempt runs, as far as this machine can know: one that another machine started may.
+// Whether the attempt may be running. For an attempt started on another machine this is uncertain.
 [[nodiscard]] bool may_be_running(const std::string& folder);
-// Its pid while it is alive, else 0.
+// The pid of the supervising process if it is alive, else 0.
 [[nodiscard]] int living_owner(const std::string& folder);
-// The machine that the owner is on, where that is not this one (a home that several share).
+// The machine of the supervising process, if it is another one that shares the home folder.
 [[nodiscard]] std::string owner_elsewhere(const std::string& folder);
 
 }  // namespace muster::run

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 20'000;
 constexpr std::size_t kMostBytes = std::size_t{8} << 20;
-constexpr std::uint64_t kNotShown = UINT64_MAX;  // instead of a line's number
+constexpr std::uint64_t kNotShown = UINT64_MAX;  // in place of a line's number
 
 std::string key_of(sys::Stream stream, std::string_view text) {
   return std::string(1, stream == sys::Stream::kOut ? 'o' : 'e').append(text);
@@ -38,7 +38,7 @@ std::string painted_label(sys::Stream stream, const std::vector<Source>& sources
   return painted(label_of(sources), colour, colours);
 }
 
-// The number of a waiting line of equal text that comes after all lines of this rank.
+// The number of a waiting line with the same text that comes after all lines of this rank.
 std::optional<std::uint64_t> Folding::find(const std::string& key, int rank) const {
   const auto known = numbers_.find(key);
   if (known == numbers_.end()) return std::nullopt;

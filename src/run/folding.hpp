@@ -1,7 +1,7 @@
-// Makes one line of equal lines that several ranks print within a short time. Pure.
+// Merges equal lines that several ranks print within a short time. Pure.
 //
-// A line waits here until no rank has joined it for kQuiet, for kLongest at most. The lines of one
-// rank keep their order. When too many lines wait, the oldest leave early.
+// A line waits until no further rank has joined it for kQuiet, but at most for kLongest. The lines
+// of one rank keep their order. When too many lines wait, the oldest are released early.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 
 namespace muster::run {
 
-// Where a line comes from.
+// The origin of a line.
 struct Source {
   int rank = 0;
   std::string host = {};
@@ -30,7 +30,7 @@ struct Source {
 
 // "[n1:0]", "[n[1-4]:0-31]".
 [[nodiscard]] std::string label_of(const std::vector<Source>& sources);
-// In the colour of the stream.
+// The label in the colour of the stream.
 [[nodiscard]] std::string painted_label(sys::Stream stream, const std::vector<Source>& sources,
                                         bool colours);
 
@@ -39,24 +39,25 @@ class Folding {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kQuiet{200};
   static constexpr std::chrono::milliseconds kLongest{1000};
-  static constexpr std::size_t kMostRows = 32;  // of a rank's lines can be withdrawn
+  // Only this many of a rank's last lines can be withdrawn.
+  static constexpr std::size_t kMostRows = 32;
 
   struct Line {
     sys::Stream stream = sys::Stream::kOut;
-    std::vector<Source> from = {};  // in the order of ranks
+    std::vector<Source> from = {};  // in rank order
     std::string text = {};          // with its newline
   };
 
-  // `ranks`: how many may print a line; when all have, it waits no longer. `joins`: if not, only
-  // lines that may be withdrawn wait.
+  // `ranks`: how many ranks may print a line; once all have, it waits no longer. With `joins`
+  // false, nothing is merged, and only lines that may be withdrawn wait.
   Folding(int ranks, bool joins) : ranks_(static_cast<std::size_t>(ranks)), joins_(joins) {}
 
-  // `may_change`: the line belongs to a progress bar, which may come back to it.
+  // `may_change`: the line belongs to a progress bar, which the rank may redraw.
   void add(sys::Stream stream, const Source& from, std::string_view text, bool may_change,
            Clock::time_point now);
-  // A line of the rank that is not shown: it counts for `withdraw`.
+  // Counts a line of the rank that is not shown, for `withdraw`.
   void skip(sys::Stream stream, int rank);
-  // Takes the rank's last lines back, those that still wait: the rank draws over them.
+  // Removes those of the rank's last `rows` lines that still wait, because the rank redraws them.
   void withdraw(sys::Stream stream, int rank, std::size_t rows);
 
   [[nodiscard]] std::vector<Line> take_due(Clock::time_point now);
@@ -68,7 +69,7 @@ class Folding {
     Line line = {};
     bool may_change = false;
     Clock::time_point since = {};
-    Clock::time_point joined = {};  // by the last rank
+    Clock::time_point joined = {};  // when the last rank joined
   };
 
   [[nodiscard]] std::optional<std::uint64_t> find(const std::string& key, int rank) const;
@@ -79,10 +80,10 @@ class Folding {
   std::size_t ranks_;
   bool joins_;
   std::deque<Waiting> waiting_;
-  std::uint64_t first_ = 0;  // the number of the first that waits
+  std::uint64_t first_ = 0;  // the number of the first waiting line
   std::size_t bytes_ = 0;
   std::unordered_map<std::string, std::deque<std::uint64_t>> numbers_;  // by stream and text
-  std::map<int, std::uint64_t> next_;  // by rank: its next line must have this number or a later
+  std::map<int, std::uint64_t> next_;  // by rank: the lowest number that its next line may have
   std::map<std::pair<int, sys::Stream>, std::deque<std::uint64_t>> rows_;  // a rank's last lines
 };
 

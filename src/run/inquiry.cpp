@@ -7,7 +7,8 @@
 namespace muster::run {
 namespace {
 
-constexpr std::chrono::milliseconds kWayTakes{1000};  // there and back, beyond the host's own time
+// For the round trip, beyond the time that the host needs.
+constexpr std::chrono::milliseconds kWayTakes{1000};
 
 }  // namespace
 

@@ -17,30 +17,31 @@ namespace muster::run {
 
 using HostViews = std::map<std::string, inspect::HostView>;
 
-// A more urgent inquiry takes the place of another one.
+// A more urgent inquiry replaces a less urgent one.
 enum class Urgency {
-  kGlance,   // at a silent run, now and then
-  kUser,     // `muster why`
-  kSilence,  // muster decides whether the run hangs
+  kGlance,   // a periodic look at a silent run
+  kUser,     // from `muster why`
+  kSilence,  // to decide whether the run hangs
   kTimeOut,  // the engine is about to end the ranks
 };
 
 class Inquiry {
  public:
-  // Sends the order to the hosts, and returns those that it was sent to.
+  // Sends the order to the hosts and returns those that it was sent to.
   using Ask = std::function<std::set<std::string>(const agent::Inspection& what)>;
-  // An Error: why there is no answer, for the person who asked.
+  // Gets the answers, or an Error that says why there are none, for the person who asked.
   using Then = std::function<void(Result<HostViews> views)>;
 
   Inquiry(sys::Loop& loop, Ask ask) : loop_(loop), ask_(std::move(ask)) {}
 
-  // Calls back once all hosts have answered, or the time for it is over. There is one inquiry at a
-  // time: the less urgent one of two, and the later one of equals, is called back at once.
+  // Calls back when all hosts have answered or the time is over. Only one inquiry runs at a time:
+  // when a second one begins, the less urgent of the two, or the later one if they are equal, is
+  // called back at once.
   void begin(const agent::Inspection& what, Urgency urgency, Then then);
   void take(const std::string& host, int number, inspect::HostView view);
-  // It answers nothing any more.
+  // Stops waiting for this host, which cannot answer any more.
   void leave_out(const std::string& host);
-  // What is not more urgent than this is called back at once.
+  // Ends the inquiry, if it is not more urgent than `most`, and calls it back with this reason.
   void cancel(Urgency most, const std::string& why);
   [[nodiscard]] std::optional<Urgency> under_way() const;
 
@@ -49,7 +50,7 @@ class Inquiry {
 
   sys::Loop& loop_;
   Ask ask_;
-  Then then_;  // null: none is under way
+  Then then_;  // null if no inquiry is under way
   Urgency urgency_ = Urgency::kGlance;
   int number_ = 0;
   std::set<std::string> asked_;

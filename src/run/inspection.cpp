@@ -12,7 +12,7 @@
 namespace muster::run {
 namespace {
 
-constexpr std::size_t kMostKept = 100;  // inspections of one attempt; the oldest go first
+constexpr std::size_t kMostKept = 100;  // inspections per attempt; the oldest are removed first
 
 why::RankState state_of(const Record& record, const RankRecord& rank, const Moment& moment) {
   why::RankState state{.rank = rank.rank, .host = rank.host};
@@ -33,7 +33,7 @@ std::string folder_of(const std::string& run_folder, int number) {
   return fmt::format("{}/why-{}", run_folder, number);
 }
 
-// Of all inspections that are kept, lowest first.
+// The numbers of all stored inspections, lowest first.
 std::vector<int> kept_numbers(const std::string& run_folder) {
   std::vector<int> numbers;
   std::error_code error;

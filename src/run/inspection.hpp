@@ -1,4 +1,4 @@
-// What an inspection of a run found: the Scene that is judged, and what is kept of it in the run's
+// The result of inspecting a run: the Scene for the judge, and the files stored in the run's
 // folder.
 #pragma once
 
@@ -12,19 +12,19 @@
 
 namespace muster::run {
 
-// Times of the run as its launcher knows them.
+// The launcher's clock at the moment of an inspection.
 struct Moment {
   double now_s = 0;  // Unix time
   double silent_s = 0;
 };
 
-// `members`: the hosts that should have answered. A host speaks only for the ranks that it runs.
-// Pure.
+// `members`: the hosts that should have answered. What a host says about ranks that run elsewhere
+// is ignored. Pure.
 [[nodiscard]] why::Scene scene_of(const Record& record, const std::set<std::string>& members,
                                   const HostViews& views, const Moment& moment);
 
-// Writes FOLDER/why-N with the texts that people read (why.txt), the verdict (verdict.json) and all
-// that was seen (scene.json), and returns its path.
+// Writes FOLDER/why-N with a text for people (why.txt), the verdict (verdict.json) and everything
+// that was seen (scene.json). Returns its path.
 [[nodiscard]] Result<std::string> keep_inspection(const std::string& folder,
                                                   const why::Scene& scene,
                                                   const why::Verdict& verdict);
@@ -32,7 +32,7 @@ struct Moment {
 constexpr const char* kWhyText = "why.txt";
 constexpr const char* kWhyVerdict = "verdict.json";
 
-// The folder of the newest inspection that was kept; empty: there is none.
+// The folder of the newest stored inspection; empty if there is none.
 [[nodiscard]] std::string newest_inspection(const std::string& folder);
 
 }  // namespace muster::run

@@ -1,4 +1,4 @@
-// How a run under supervision answers signals.
+// How a supervised run responds to signals.
 #include <csignal>
 
 #include "run/pause.hpp"
@@ -8,13 +8,14 @@ namespace muster::run {
 
 void Supervisor::heed_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (is_ignored(signal)) continue;  // nohup, or a script's background job
+    if (is_ignored(signal)) continue;  // nohup, or a background job of a script
     loop_.on_signal(signal, [this, signal] { interrupt(signal); });
   }
 }
 
 void Supervisor::interrupt(int signal) {
-  // Once the engine has ended, muster may only be looking at ranks that wait for a dead one.
+  // After the engine's end, the run may only be waiting for an inspection of ranks that wait for a
+  // dead one.
   if (ending_ || engine_over_) inquiry_.cancel(Urgency::kTimeOut, "the run was interrupted");
   if (ending_) return end_at_once();
   if (signal == SIGINT && !engine_over_) {
@@ -24,7 +25,7 @@ void Supervisor::interrupt(int signal) {
   end_run(Reason::kInterrupted);
 }
 
-// The ranks get no more time to end by themselves.
+// Gives the ranks no more time to end by themselves.
 void Supervisor::end_at_once() {
   signal_engine(SIGKILL);
   crew_.send_all({.kind = agent::Order::Kind::kEnd, .grace_s = 0});

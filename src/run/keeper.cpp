@@ -24,10 +24,12 @@ using std::chrono::milliseconds;
 constexpr int kFirstDescriptor = 3;
 constexpr double kKeeperGraceSeconds = 1;
 constexpr std::chrono::seconds kEndsWithin{5};
-constexpr std::chrono::seconds kOrdersTake{1};   // at most, to be written
-constexpr std::chrono::seconds kEngineShows{1};  // at most, from its fork to its own command line
+constexpr std::chrono::seconds kOrdersTake{1};  // the most time to write the orders
+// The most time from the engine's fork until its own command line is visible.
+constexpr std::chrono::seconds kEngineShows{1};
 
-// What muster says: "engine PID START"s and, at an orderly end, "quit".
+// What muster tells the keeper: "engine PID START" for each engine process and, at an orderly end,
+// "quit".
 struct Told {
   std::vector<agent::ProcessId> engines = {};
   bool quit = false;
@@ -46,13 +48,13 @@ Told listen_to(std::FILE* muster) {
   return told;
 }
 
-// Bytes for a session that are still to be written.
+// Bytes that still have to be written to a session.
 struct Unsent {
   int descriptor;
   std::string_view bytes;
 };
 
-// True: there is nothing more to write, or nobody to read it.
+// Returns true if nothing is left to write or the reader is gone.
 bool write_some(Unsent& unsent) {
   const ssize_t count = ::write(unsent.descriptor, unsent.bytes.data(), unsent.bytes.size());
   if (count < 0) return errno != EAGAIN;
@@ -60,7 +62,7 @@ bool write_some(Unsent& unsent) {
   return unsent.bytes.empty();
 }
 
-// A session that takes nothing does not keep the others waiting.
+// Writes to all sessions in parallel, so that a blocked session does not delay the others.
 void send_to_all(HostSystem& system, std::span<const SessionEnds> sessions, std::string_view bytes,
                  HostSystem::Clock::time_point until) {
   std::vector<Unsent> unsent;
@@ -74,7 +76,7 @@ void send_to_all(HostSystem& system, std::span<const SessionEnds> sessions, std:
   }
 }
 
-// Until every session has ended or the time is over; what they say is of no interest.
+// Waits until every session has ended or the time is over. Ignores what they send.
 void wait_for_sessions(HostSystem& system, std::span<const SessionEnds> sessions,
                        HostSystem::Clock::time_point until) {
   std::vector<pollfd> open;
@@ -90,7 +92,8 @@ void wait_for_sessions(HostSystem& system, std::span<const SessionEnds> sessions
   }
 }
 
-// muster may have been killed between the engine's start and its word of it to us.
+// Finds the engine itself, because muster may have been killed between starting the engine and
+// telling the keeper.
 agent::ProcessId find_engine(HostSystem& system, const std::string& run_id) {
   const auto until = system.now() + kEngineShows;
   do {

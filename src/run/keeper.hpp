@@ -1,5 +1,5 @@
-// The keeper: a small process beside muster that holds the far ends of a run's sessions. When
-// muster is killed it ends the run in order; otherwise it does nothing.
+// The keeper: a small process beside muster that also holds the run's sessions. If muster is
+// killed, the keeper ends the run in an orderly way. Otherwise it does nothing.
 #pragma once
 
 #include <cstdio>
@@ -22,30 +22,31 @@ class Keeper {
   // `descriptors`: pairs of a session's input and output.
   [[nodiscard]] Result<void> start(sys::Loop& loop, const std::string& run_id,
                                    const std::vector<int>& descriptors);
-  // One process of the engine's more.
+  // Tells the keeper about another process of the engine.
   void tell_engine(pid_t engine);
-  // The run is over, or another keeper takes its place.
+  // Call this when the run is over or another keeper takes over.
   void dismiss();
 
  private:
   std::shared_ptr<sys::Process> process_;
 };
 
-// Whether a keeper of that run is still at work here, or the engine's launcher is.
+// Whether a keeper of that run is still working on this machine, or the engine's launcher still
+// runs.
 [[nodiscard]] bool is_being_ended(const std::string& run_id);
 
-// A session's way there and back.
+// The two ends of a session, as descriptors.
 struct SessionEnds {
   int input = -1;
   int output = -1;
 };
 
-// What a keeper does: listens to muster, until that ends, and then ends the run unless muster said
-// that it is over.
+// The keeper's work: listens until muster ends, and then ends the run, unless muster said that it
+// is over.
 void keep(agent::HostSystem& system, const std::string& run_id, std::FILE* muster,
           std::span<const SessionEnds> sessions);
 
-// Takes over when the command line is `muster keeper`.
+// Runs the keeper if the command line is `muster keeper`.
 [[nodiscard]] std::optional<int> keeper_main(int argc, char** argv);
 
 }  // namespace muster::run

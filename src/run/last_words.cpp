@@ -29,7 +29,7 @@ bool contains(std::string_view text, std::string_view part) {
   return !part.empty() && text.find(part) != std::string_view::npos;
 }
 
-// The rank in "[n1:00000] *** reported by process [1639514113,0]".
+// The rank named in a line such as "[n1:00000] *** reported by process [1639514113,0]".
 std::optional<int> reporter(const engines::Messages& messages, std::string_view line) {
   if (!contains(line, messages.reporter)) return std::nullopt;
   const std::string_view process =
@@ -43,25 +43,25 @@ std::optional<int> reporter(const engines::Messages& messages, std::string_view 
   return bad == std::errc() && stop == last && rank >= 0 ? std::optional(rank) : std::nullopt;
 }
 
-// The number between the last `before` and the `after` that must follow it.
+// The number after the last `before`, if `after` follows it.
 std::optional<long long> code_between(std::string_view text, std::string_view before,
                                       std::string_view after) {
   const std::size_t at = text.rfind(before);
   if (at == std::string_view::npos) return std::nullopt;
   const std::string_view rest = text.substr(at + before.size());
-  long long number = 0;  // MPI_Abort(comm, -1) is common
+  long long number = 0;  // may be negative: MPI_Abort(comm, -1) is common
   const auto [stop, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
   const auto end = rest.substr(static_cast<std::size_t>(stop - rest.data()));
   return bad == std::errc() && end.starts_with(after) ? std::optional(number) : std::nullopt;
 }
 
-// Of a process that wanted to exit with `number`.
+// The exit code of a process that called exit(number).
 std::optional<int> exit_code(long long number) {
   const int code = static_cast<int>(number & 0xff);
   return code == 0 ? std::nullopt : std::optional(code);
 }
 
-// The code that a message of this engine's kind names; `lines` begins with a newline.
+// The exit code that a message of this kind of engine names. `lines` must begin with a newline.
 std::optional<int> said_abort_code(const engines::Messages& messages, std::string_view lines) {
   for (const engines::AbortMessage& abort : messages.aborts) {
     const std::size_t begin = lines.rfind(abort.begins);
@@ -69,7 +69,7 @@ std::optional<int> said_abort_code(const engines::Messages& messages, std::strin
     const std::string_view said = abort.begins.empty() ? lines : lines.substr(begin);
     if (const auto code = code_between(said, abort.before, abort.after)) return exit_code(*code);
   }
-  // An error that ends the rank, with an exit code that is not printed.
+  // MPI reports an error that ends the rank but does not print the exit code.
   constexpr int kUnknownCode = 1;
   return contains(lines, messages.error) ? std::optional(kUnknownCode) : std::nullopt;
 }
@@ -99,7 +99,7 @@ std::vector<std::string> report_on(const engines::Messages& messages,
   bool has_rank = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& line = words[i];
-    // Help about the error, which begins with no [host:pid], may stand before the report.
+    // Help about the error may precede the report. Its lines do not begin with [host:pid].
     const bool is_help = !line.starts_with('[') && line.find_first_not_of('-') != std::string::npos;
     if (is_help || is_report(line)) report.push_back(line);
     has_rank = has_rank || reporter(messages, line) == rank;

@@ -1,4 +1,4 @@
-// Text cut into lines; each line includes its newline.
+// Splits text into lines; each line includes its newline.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace muster::run {
 
-// The last line may lack its newline.
+// Calls `use` for each line. The last line may lack its newline.
 template <typename Use>
 void for_each_line(std::string_view lines, const Use& use) {
   while (!lines.empty()) {
@@ -18,12 +18,13 @@ void for_each_line(std::string_view lines, const Use& use) {
   }
 }
 
-// A stream that arrives in pieces: a line is used when it is complete.
+// Collects a stream that arrives in pieces, and passes each line on when it is complete.
 class LineBuffer {
  public:
   template <typename Use>
   void take(std::string_view bytes, const Use& use) {
-    const std::size_t complete = bytes.rfind('\n') + 1;  // npos + 1 is 0
+    // rfind gives npos if there is none; npos + 1 is 0.
+    const std::size_t complete = bytes.rfind('\n') + 1;
     if (complete > 0)
       for_each_line(std::exchange(unfinished_, {}) += bytes.substr(0, complete), use);
     unfinished_ += bytes.substr(complete);

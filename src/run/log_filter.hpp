@@ -1,4 +1,4 @@
-// Which lines of a run's stored output somebody wants to see. Pure.
+// Selects lines of a run's stored output. Pure.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace muster::run {
 
-// A POSIX extended regular expression, as `grep -E` takes it.
+// A POSIX extended regular expression, as in `grep -E`.
 class Pattern {
  public:
   [[nodiscard]] static Result<Pattern> compile(const std::string& text);
@@ -28,15 +28,16 @@ class Pattern {
 struct LogWish {
   std::set<int> ranks = {};           // empty: all
   std::set<std::string> hosts = {};   // empty: all
-  std::optional<sys::Stream> stream;  // nothing: both
+  std::optional<sys::Stream> stream;  // no value: both
   std::optional<Pattern> pattern;
   bool labels = true;
 };
 
-// "0,4-7" as numbers; at most kMostRanks of them.
+// Reads a list such as "0,4-7". At most kMostRanks numbers.
 [[nodiscard]] Result<std::set<int>> parse_ranks(std::string_view text);
 
-// A stored line "[n1:3] text". Without such a label: no host, rank -1, and all of it is the text.
+// The parts of a stored line "[n1:3] text". A line without such a label has no host, has rank -1,
+// and is all text.
 struct LabelledLine {
   std::string_view host = {};
   int rank = -1;
@@ -48,10 +49,9 @@ class LogFilter {
  public:
   explicit LogFilter(LogWish wish);
 
-  // What is to be shown of these bytes. A line that is not complete is held back, if its end can
-  // make a difference.
+  // Returns the selected part of these bytes. Holds back an incomplete line if its end can matter.
   [[nodiscard]] std::string take(sys::Stream stream, std::string_view bytes);
-  // What was held back of lines that never ended.
+  // Returns what was held back of lines that never ended.
   [[nodiscard]] std::string rest();
 
  private:

@@ -1,4 +1,4 @@
-// Stored output as a terminal shows it: equal lines of several ranks once.
+// Shows stored output as a terminal does: equal lines of several ranks once.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ class LogFolds {
 
   LogFolds(Put put, bool colours);
 
-  // Labelled lines, as they are stored; the last may be unfinished.
+  // Takes labelled lines as they are stored. The last one may be unfinished.
   void take(sys::Stream stream, std::string_view bytes);
-  // Shows lines that have waited for equal ones long enough, or all.
+  // Show lines that have waited long enough for equal ones, or all waiting lines.
   void put_due();
   void put_all();
   [[nodiscard]] bool empty() const { return folding_.empty(); }

@@ -22,7 +22,7 @@ bool read_number(std::string_view text, T& value) {
   return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
-// Up to `most` bytes of the file from `at` on; opens it when it is there.
+// Reads up to `most` bytes of the file from position `at`. Opens the file as soon as it exists.
 std::size_t read_at(const std::string& path, sys::Fd& file, std::uint64_t at, char* to,
                     std::size_t most) {
   if (!file.valid()) file = sys::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -63,7 +63,7 @@ StoredLog::StoredLog(const std::string& folder, double since_s)
       err_{.path = folder + "/err", .stream = sys::Stream::kErr},
       order_{.path = folder + "/order"} {}
 
-// False: there is nothing new.
+// Returns false if there is nothing new.
 bool StoredLog::read_entries() {
   const std::size_t count =
       read_at(order_.path, order_.descriptor, order_.at, part_.data(), part_.size());
@@ -85,10 +85,10 @@ void StoredLog::read_new(const Take& take) {
   }
 }
 
-// Entries of one stream that follow each other are read together.
+// Consecutive entries of one stream are read together.
 bool StoredLog::follow(const OrderEntry& entry, const Take& take) {
   File& file = entry.stream == sys::Stream::kOut ? out_ : err_;
-  // After the first entry that is wanted, all are, even if the clock was set back.
+  // Once one entry is new enough, all later ones count, even if the clock was set back.
   if (entry.unix_s < since_s_ && pending_ == nullptr) {
     file.at = file.wanted = std::max(file.wanted, entry.end);
     return true;

@@ -1,6 +1,7 @@
-// The order in time of a run's stored output. Labelled lines are in the files `out` and `err` of
-// the run's folder. After each write to one of them, an entry in the file `order` says when that
-// was and where the file ends now. An entry that is missing costs nothing: the next one covers it.
+// The chronological order of a run's stored output. The files `out` and `err` in the run's folder
+// hold labelled lines. After each write to one of them, an entry in the file `order` records the
+// time and the new size of that file. A missing entry does no harm, because the next one covers its
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +19,31 @@ namespace muster::run {
 struct OrderEntry {
   double unix_s = 0;
   sys::Stream stream = sys::Stream::kOut;
-  std::uint64_t end = 0;  // of the stream's file, in bytes
+  std::uint64_t end = 0;  // size of the stream's file so far, in bytes
 
   friend bool operator==(const OrderEntry&, const OrderEntry&) = default;
 };
 
-// "1763457000.123 out 4096" and a newline; and back, without the newline.
+// "1763457000.123 out 4096" and a newline. parse_order_entry takes it without the newline.
 [[nodiscard]] std::string to_line(const OrderEntry& entry);
 [[nodiscard]] std::optional<OrderEntry> parse_order_entry(std::string_view line);
 
-// Reads a run's stored output in its order in time, each byte once, also while the run adds to it.
+// Reads a run's stored output in chronological order, each byte once, even while the run adds to
+// it.
 class StoredLog {
  public:
-  // Gets a part of the output; false: it wants no more.
+  // Gets a part of the output. Returns false when it wants no more.
   using Take = std::function<bool(sys::Stream stream, std::string_view bytes)>;
 
-  // `since_s`: output that is older is left out.
+  // Skips output older than `since_s`.
   explicit StoredLog(const std::string& folder, double since_s = 0);
   StoredLog(const StoredLog&) = delete;
   StoredLog& operator=(const StoredLog&) = delete;
 
-  // What has come since the last call.
+  // Reads what was added since the last call.
   void read_new(const Take& take);
-  // What no entry covers, once the run has ended: muster was killed between two writes, its disk
-  // was full, or it was an old muster that wrote no entries.
+  // Reads what no entry covers, once the run has ended: muster was killed between two writes, the
+  // disk was full, or an older muster wrote no entries.
   void read_rest(const Take& take);
 
  private:
@@ -49,8 +51,8 @@ class StoredLog {
     std::string path;
     sys::Stream stream = sys::Stream::kOut;
     sys::Fd descriptor = {};
-    std::uint64_t at = 0;      // read so far
-    std::uint64_t wanted = 0;  // that entries cover
+    std::uint64_t at = 0;      // how far it has been read
+    std::uint64_t wanted = 0;  // how far the entries cover it
   };
 
   [[nodiscard]] bool read_entries();
@@ -61,9 +63,9 @@ class StoredLog {
   File out_;
   File err_;
   File order_;
-  std::vector<char> part_ = std::vector<char>(65536);  // of a file, as it was read
-  std::string entries_;      // read from the file, the last one perhaps incomplete
-  File* pending_ = nullptr;  // the stream of the last entry
+  std::vector<char> part_ = std::vector<char>(65536);  // buffer for a part of a file
+  std::string entries_;      // entries read from the file; the last one may be incomplete
+  File* pending_ = nullptr;  // the file of the last entry, whose bytes are still to be read
 };
 
 }  // namespace muster::run

@@ -11,7 +11,7 @@
 namespace muster::run {
 namespace {
 
-constexpr double kBootSeconds = 30;  // beyond --lost-after
+constexpr double kBootSeconds = 30;  // added to --lost-after
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Result<void> Members::read_spares() {
 }
 
 Result<void> Members::look(const Turn& turn, Gathered& gathered) {
-  stage_.close(gathered.missing);  // first: the new sessions are with the same hosts
+  stage_.close(gathered.missing);  // first, because the new sessions go to the same hosts
   MUSTER_TRY(gathered.look, stage_.look(turn, roster_ ? &roster_->members() : nullptr));
   if (!roster_ && gathered.look.ours_to_restart) {
     roster_.emplace(gathered.look.members, spares_, gathered.look.min_nodes);
@@ -41,7 +41,8 @@ Result<Gathered> Members::gather(const Turn& turn) {
   const auto begin = stage_.now();
   for (int waits = 0;;) {
     MUSTER_CHECK(look(turn, gathered));
-    // When all hosts have the same error at a restart, the file server may be down, say.
+    // If all hosts have the same error at a restart, it may be temporary, such as a file server
+    // that is down.
     const bool all_bad = !first && gathered.missing.empty() && gathered.look.has_errors;
     if (!roster_ || (gathered.missing.empty() && !all_bad)) return gathered;
     if (!all_bad && roster_->replace(gathered.missing)) continue;
@@ -67,9 +68,10 @@ void Members::say_what_is_missing(const Gathered& gathered) const {
 void Members::leave(std::span<const BadHost> bad) {
   if (!roster_) return;
   roster_->look_again();
-  // All at once: it was the launcher's own network, and they may answer again.
+  // If all hosts were lost at once, the launcher's own network failed, and they may answer again.
   if (bad.size() >= roster_->members().size()) return;
-  // None is left out unasked: a host that was cut off may be back.
+  // The host is not left out before it was asked again: it may be back. It is only exchanged for a
+  // spare.
   std::vector<BadHost> some(bad.begin(), bad.end());
   for (BadHost& one : some) one.only_for_spare = true;
   (void)roster_->replace(some);

@@ -1,4 +1,5 @@
-// The hosts of a run over all its attempts: each is checked again, and bad ones are replaced.
+// The hosts of a run across its attempts. Before each attempt all hosts are checked again, and bad
+// ones are replaced.
 #pragma once
 
 #include <optional>
@@ -12,26 +13,26 @@
 namespace muster::run {
 
 struct Gathered {
-  Look look = {};                     // the last one
-  std::vector<BadHost> missing = {};  // could not be replaced or left out
-  double waited_s = 0;                // for them
-  std::optional<int> signal = {};     // came while muster waited for them
+  Look look = {};                     // the latest check of the hosts
+  std::vector<BadHost> missing = {};  // bad hosts that could not be replaced or left out
+  double waited_s = 0;                // how long muster waited for them
+  std::optional<int> signal = {};     // arrived during that wait
 };
 
 class Members {
  public:
-  // `spares`: a host expression. `lost_after_s` as Patience's.
+  // `spares`: a host expression. `lost_after_s`: as in Patience.
   Members(Stage& stage, std::string spares, double lost_after_s);
 
-  // Looks at all hosts. Where --spares or --min-nodes allow it, a host that does not answer or has
-  // errors of its own is replaced by a spare or left out. From the second time on, muster waits for
-  // a host that can be neither: it may be booting.
+  // Checks all hosts. With --spares or --min-nodes, a host that does not answer or has errors of
+  // its own is replaced by a spare or left out. From the second call on, if neither is possible,
+  // muster waits for the host, which may be booting.
   [[nodiscard]] Result<Gathered> gather(const Turn& turn);
 
-  // What is known to be bad before anybody was asked.
+  // Reports hosts as bad before the next gather() asks them.
   void leave(std::span<const BadHost> bad);
 
-  // Whether restarts are muster's to make; known after the first gather().
+  // Whether muster itself handles restarts. Known after the first gather().
   [[nodiscard]] bool restartable() const { return roster_.has_value(); }
   [[nodiscard]] bool has_spares() const { return roster_ && roster_->has_spares(); }
   [[nodiscard]] std::vector<std::string> take_changes();
@@ -43,7 +44,7 @@ class Members {
 
   Stage& stage_;
   std::string spares_text_;
-  double patience_s_;  // for a host to boot
+  double patience_s_;  // how long a host may take to boot
   std::vector<hosts::Host> spares_;
   std::optional<Roster> roster_;
   bool started_ = false;

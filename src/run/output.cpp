@@ -24,14 +24,14 @@ namespace {
 constexpr std::chrono::seconds kDoubtLasts{3};
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
-constexpr std::size_t kMostUnfinished = std::size_t{64} << 20;  // of all ranks together
+constexpr std::size_t kMostUnfinished = std::size_t{64} << 20;  // bytes, for all ranks together
 
 constexpr std::size_t kMostHeld = 10'000;
-constexpr std::size_t kMostRevealed = 100;  // lines of a failed rank whose output was hidden
+constexpr std::size_t kMostRevealed = 100;  // lines shown of a failed rank whose output was hidden
 constexpr std::size_t kMostBytesHeld = std::size_t{16} << 20;
 
-// The file's last lines, made printable because a program may write anything. Of a progress bar,
-// only the last drawing.
+// The last lines of the file, made printable because a program may write anything. For a progress
+// bar, only its last drawing.
 std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
   constexpr off_t kPart = 16384;
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -40,7 +40,7 @@ std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
   const ssize_t got =
       ::pread(file.get(), text.data(), text.size(), std::max<off_t>(size - kPart, 0));
   text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-  if (size > kPart) text.erase(0, text.find('\n') + 1);  // the rest of a line
+  if (size > kPart) text.erase(0, text.find('\n') + 1);  // drop the partial first line
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
@@ -52,14 +52,14 @@ std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
   return lines;
 }
 
-// Whether a rank that prints this line may be about to end because another has ended.
+// Whether a rank that prints this line may be about to end because another rank has ended.
 bool sounds_like_an_end(std::string_view line) {
   return line.starts_with("Traceback (most recent call last):") ||
          line.starts_with("terminate called") || line.starts_with("Fatal Python error") ||
          is_last_line(line) || says_cut_off(line);
 }
 
-// Whether an unfinished line is a progress bar, and its last drawing the smaller part of it.
+// Whether an unfinished line is a progress bar whose last drawing is the smaller part of the line.
 bool is_drawn_often(std::string_view line) {
   const std::size_t last = line.rfind('\r');
   return last != std::string_view::npos && last > line.size() / 2;
@@ -107,13 +107,13 @@ std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
     not_kept_ = "the disk is nearly full, so muster stopped storing output";
     return 0;
   }
-  // If the file could not be opened, errno still says why.
+  // If the file could not be opened, errno still has the reason.
   const std::size_t kept = file.valid() ? sys::write_all(file.get(), bytes) : 0;
   if (kept < bytes.size()) not_kept_ = std::strerror(errno);
   return kept;
 }
 
-// After a write to the stream's file; see log_order.hpp.
+// Call this after each write to the stream's file; see log_order.hpp.
 void Output::keep_order(sys::Stream stream) {
   const off_t end = ::lseek((stream == sys::Stream::kOut ? out_ : err_).get(), 0, SEEK_CUR);
   const OrderEntry entry{sys::unix_time(), stream, static_cast<std::uint64_t>(end)};
@@ -135,7 +135,7 @@ void Output::show(sys::Stream stream, const Source& from, std::string_view lines
   if (lines.empty()) return;
   store(stream, from, lines);
   if (!is_held(stream, from.rank)) return show_now(stream, from, lines);
-  // More than that is stored and not shown.
+  // Beyond these limits, lines are stored but never shown.
   if (held_.size() >= kMostHeld || held_bytes_ + lines.size() > kMostBytesHeld) return;
   held_bytes_ += lines.size();
   held_.push_back({.from = from, .lines = std::string(lines), .since = Clock::now()});
@@ -200,7 +200,8 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
   if (known >= bytes.size()) return true;
   bytes.remove_prefix(static_cast<std::size_t>(known));
   received.bytes += bytes.size();
-  // Opened anew for each piece, so that a thousand ranks do not need two thousand descriptors.
+  // The file is opened for each piece, because a thousand ranks would otherwise need two thousand
+  // descriptors.
   (void)keep(open_log(rank_file(piece.rank, piece.stream)), bytes);
   const Source from{.rank = piece.rank, .host = host};
   std::string lines;
@@ -253,7 +254,8 @@ void Output::say_engine_line(sys::Stream stream, std::string_view line) {
   if (display_) display_->show_engine(line);
 }
 
-// Stores all drawings but the last as a line that the screen does not show; the bar stays.
+// Ends the line before the bar's last drawing and stores it, without showing it. The bar stays on
+// the screen.
 void Output::cut_bar(sys::Stream stream, const Source& from, std::string& unfinished) {
   const std::size_t last = unfinished.rfind('\r');
   const std::string line = unfinished.substr(0, last) + "\n";

@@ -24,13 +24,13 @@
 
 namespace muster::run {
 
-// A line of a rank, without its label, but with its newline if it has one.
+// A rank's line without its label, with its newline if it has one.
 struct Line {
-  int rank = -1;  // -1: the engine's own output
+  int rank = -1;  // -1: the engine's output
   std::string_view text;
 };
 
-// For a caller that shows the lines itself.
+// For callers that show the lines themselves.
 using WatchLine = std::function<void(sys::Stream stream, const Line& line)>;
 
 // Who sees the output, and how.
@@ -44,47 +44,45 @@ struct Audience {
 
 class Output {
  public:
-  // `folder`: the run's; `ranks`: how many there are.
+  // `folder`: the run's; `ranks`: their number.
   [[nodiscard]] static Result<std::unique_ptr<Output>> open(const std::string& folder, int ranks,
                                                             Audience audience = {});
   ~Output();
 
-  // Takes a piece of a rank's output from that host and skips bytes that we already have. False if
-  // there is no such rank.
+  // Takes a piece of a rank's output from that host, and skips bytes that it already has. Returns
+  // false if there is no such rank.
   bool take(const std::string& host, const agent::Piece& piece);
   // Takes the engine's own output.
   void take_engine(sys::Stream stream, std::string_view chunk);
-  // Shows a remark of muster's about a rank, which must be printable, and stores it with the output
-  // of all ranks.
+  // Shows and stores a remark about a rank, which must be printable.
   void remark(const std::string& host, int rank, std::string_view text);
-  // Shows lines of muster's own during the run, clear of a progress bar. Never waits for a terminal
-  // that is paused.
+  // Shows muster's own lines during the run without disturbing a progress bar. Never waits for a
+  // terminal whose output is paused.
   void say(std::string_view lines);
-  // From now on, stores what ranks write to standard error but does not show it: most of it is
-  // about the end of the rank that failed.
+  // From now on, standard error of the ranks is stored but not shown, because most of it is about
+  // the end of the rank that failed.
   void a_rank_failed();
-  void no_rank_failed();  // takes it back, and shows what was held back
-  // Shows what was held back of ranks that seemed about to end and did not.
+  void no_rank_failed();  // undoes a_rank_failed and shows what was held back
+  // Shows lines that were held back because their ranks seemed about to end, but did not.
   void show_old();
-  // Shows what was held back of this rank only, or (-1) of all ranks. Of a rank that is not shown
-  // otherwise, shows the end of its standard error.
+  // Shows the held-back lines of this rank only, or of all ranks (-1). For a rank that is normally
+  // hidden, shows the end of its standard error.
   void show_held(int rank);
-  // The ranks whose lines are held back.
+  // The ranks whose lines are being held back.
   [[nodiscard]] std::set<int> held_ranks() const;
-  // Lines wait for equal lines of other ranks: while some do, `show_due` must be called every now
-  // and then.
+  // Lines wait for equal lines of other ranks. While some do, call show_due regularly.
   [[nodiscard]] bool has_waiting() const { return display_ && display_->has_waiting(); }
   void show_due();
-  // Whether the last standard error shown was this rank's.
+  // Whether this rank wrote the standard error that was shown last.
   [[nodiscard]] bool shown_last(int rank) const { return display_ && display_->shown_last(rank); }
-  void finish();     // what is left of unfinished lines, and everything to the files
-  void show_rest();  // waits until the screen has it all
-  // Why some of it could not be kept; empty: all of it was.
+  void finish();     // writes unfinished lines and everything else to the files
+  void show_rest();  // waits until everything is on the screen
+  // Why some output could not be stored; empty if all was.
   [[nodiscard]] const std::string& not_kept() const { return not_kept_; }
 
-  // How much we have of the output of each of the host's ranks.
+  // How much output of each of the host's ranks has been received.
   [[nodiscard]] std::vector<agent::Taken> taken(const std::string& host) const;
-  // The last lines, `most` at most, of the rank's standard error or of the engine's output.
+  // The last lines, at most `most`, of the rank's standard error or of the engine's output.
   [[nodiscard]] std::vector<std::string> last_errors(int rank, std::size_t most) const;
   [[nodiscard]] std::vector<std::string> last_of_engine(std::size_t most) const;
   [[nodiscard]] std::string engine_file() const { return folder_ + "/engine"; }
@@ -98,9 +96,9 @@ class Output {
   };
   struct Received {
     std::uint64_t bytes = 0;
-    std::string unfinished = {};  // last line
+    std::string unfinished = {};  // the last line so far
   };
-  // torchrun may start a rank again on another host.
+  // The host is part of the key because torchrun may restart a rank on another host.
   using Key = std::tuple<std::string, int, sys::Stream>;
 
   Output(std::string folder, int ranks, Audience audience);
@@ -112,7 +110,8 @@ class Output {
   void cut_bar(sys::Stream stream, const Source& from, std::string& unfinished);
   [[nodiscard]] bool is_held(sys::Stream stream, int rank) const;
   void say_engine_line(sys::Stream stream, std::string_view line);
-  std::size_t keep(const sys::Fd& file, std::string_view bytes);  // returns how many
+  // Returns the number of bytes written.
+  std::size_t keep(const sys::Fd& file, std::string_view bytes);
   void keep_order(sys::Stream stream);
 
   std::string folder_;
@@ -127,7 +126,7 @@ class Output {
   std::set<int> doubtful_;  // ranks that seem about to end
   std::deque<Held> held_;
   std::size_t held_bytes_ = 0;
-  std::size_t unfinished_ = 0;  // bytes of all lines that ranks have not finished
+  std::size_t unfinished_ = 0;  // bytes of all unfinished lines
   DiskRoom room_;
   std::string engine_unfinished_;
   std::string not_kept_;

@@ -19,7 +19,7 @@ RunState state_of(const Summary& summary) {
   return summary.interrupted ? RunState::kStopped : RunState::kFailed;
 }
 
-// The latest attempt has a record.
+// For a run whose latest attempt has a record.
 void add_record(PastRun& run, const Summary& summary) {
   run.state = state_of(summary);
   run.code = summary.code;
@@ -31,7 +31,7 @@ void add_record(PastRun& run, const Summary& summary) {
   if (run.hosts.empty()) run.hosts = summary.hosts;
 }
 
-// It was to be started again, and was not.
+// For a run whose planned restart did not take place.
 void add_ending(PastRun& run, const Ending& ending) {
   run.state = ending.stopped ? RunState::kStopped : RunState::kFailed;
   run.code = ending.code;
@@ -39,7 +39,7 @@ void add_ending(PastRun& run, const Ending& ending) {
   run.why = ending.text;
 }
 
-// It has none: nobody has told how it ended.
+// For an attempt without a record: how it ended is unknown.
 void add_state_without_record(PastRun& run, const std::string& folder) {
   const std::string elsewhere = owner_elsewhere(folder);
   const bool was_started = sys::exists(folder + "/out");
@@ -58,7 +58,7 @@ std::optional<Summary> summary_in(const std::string& folder) {
   return summary ? std::optional(*std::move(summary)) : std::nullopt;
 }
 
-// The start of the first attempt is that of the run.
+// The run started when its first attempt did.
 double first_start(const std::string& folder) {
   if (const auto about = read_about(folder)) return about->started_s;
   const auto summary = summary_in(folder);
@@ -84,7 +84,7 @@ PastRun look_at_run(const std::string& base, bool is_over) {
   if (!summary) add_state_without_record(run, folder);
   const auto ending = kept_ending(folder);
   if (ending) add_ending(run, *ending);
-  // While the hosts of the next attempt are checked, it has a folder and no output.
+  // While the hosts of the next attempt are being checked, that attempt has a folder but no output.
   const int newest = latest_attempt(base);
   const bool is_next_coming =
       newest > latest && living_owner(runs_folder() + "/" + attempt_id(base, newest)) != 0;

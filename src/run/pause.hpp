@@ -1,15 +1,16 @@
-// Waiting between two attempts of a run.
+// The wait between two attempts of a run.
 #pragma once
 
 #include <optional>
 
 namespace muster::run {
 
-// By nohup, or for a script's background job: then it stays ignored.
+// Whether the signal was already ignored when muster started, by nohup or for a script's background
+// job. muster keeps ignoring it.
 [[nodiscard]] bool is_ignored(int signal);
 
-// The signal (SIGINT, SIGTERM, SIGHUP) that came in the meantime and ended the wait; nothing: the
-// time is over.
+// Waits. Returns the signal (SIGINT, SIGTERM, SIGHUP) that ended the wait early; nothing if the
+// time passed.
 [[nodiscard]] std::optional<int> pause(double seconds);
 
 }  // namespace muster::run

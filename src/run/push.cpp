@@ -9,10 +9,10 @@
 namespace muster::run {
 namespace {
 
-// Begins the line that tells the machine.
+// The beginning of the line in which a host tells its architecture.
 constexpr std::string_view kMachineIs = "muster-machine ";
 
-// The login shell may be any; the script is for a POSIX one.
+// The login shell may be any shell, but the script is for a POSIX shell.
 std::string in_sh(const std::string& script) {
   return "exec /bin/sh -c " + sys::quote(script);
 }

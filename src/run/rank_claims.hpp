@@ -1,10 +1,10 @@
-// Which host may speak for which rank. A host can lie; what it says about a rank that runs
-// elsewhere must not count. Pure.
+// Decides which host may speak for which rank. A host can lie, so what it says about a rank that
+// runs elsewhere must not count. Pure.
 //
-// The Layout places each rank, but does not have the last word: srun orders hosts in its own way,
-// and a site's configuration of an MPI may deal ranks out in turn. So another host may start a rank
-// first, within two bounds: it gets no more ranks than the Layout gives it, and the host that the
-// rank was placed on is believed before any other, even if it speaks later.
+// The Layout places each rank, but the engine may deviate: srun orders hosts in its own way, and a
+// site's MPI configuration may distribute ranks round-robin. So another host may start a rank
+// first, within two limits: it gets no more ranks than the Layout gives it, and the host that the
+// rank was placed on is believed before any other, even if it reports later.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +19,29 @@ namespace muster::run {
 
 class RankClaims {
  public:
-  // `ranks`: as placed. `counts_hold`: no host gets more of them than placed there.
+  // `ranks`: as placed by the Layout. `counts_hold`: no host gets more ranks than placed on it.
   RankClaims(const std::vector<RankRecord>& ranks, bool counts_hold);
 
-  // Whether the host may have started this rank; not for an engine that moves ranks.
+  // Whether the host may have started this rank. Not for engines that move ranks.
   [[nodiscard]] bool may_start(const std::string& host, const RankRecord& rank) const;
   void started(const std::string& host, int rank) { hosts_[host].ranks.insert(rank); }
 
-  // How many ranks the Layout gives it.
+  // How many ranks the Layout gives the host.
   [[nodiscard]] std::size_t places(const std::string& host) const;
-  // Whether it is certain that the rank runs where it was started: not if the host that it was
+  // Whether the rank certainly runs where it was started. It does not while the host that it was
   // placed on may still start it.
   [[nodiscard]] bool is_settled(const RankRecord& rank) const;
   // Whether the rank's output may come from this host.
   [[nodiscard]] bool may_print(const std::string& host, const RankRecord& rank) const;
-  // The same for an engine that moves ranks: the last output may come when the rank has moved.
+  // The same for an engine that moves ranks: a host may send the last output after its rank has
+  // moved.
   [[nodiscard]] bool may_have_printed(const std::string& host, int rank) const;
   [[nodiscard]] bool may_end(const std::string& host, const RankRecord& rank) const;
 
  private:
   struct Host {
     std::set<int> placed = {};
-    std::set<int> ranks = {};  // that it has started, also if another host has them now
+    std::set<int> ranks = {};  // ranks that it has started, even if another host has them now
   };
   [[nodiscard]] bool is_placed(const std::string& host, int rank) const;
 

@@ -8,7 +8,7 @@
 namespace muster::run {
 namespace {
 
-// Without stations that share an address: nobody can say which of them answers.
+// Removes stations that share an address, because it is unknown which of them answers there.
 void drop_shared_addresses(std::vector<Station>& stations) {
   std::map<std::string, int> count;
   for (const Station& station : stations) ++count[station.address];
@@ -28,7 +28,7 @@ ReachPlan plan_reach(const layout::Layout& layout, const hosts::Cluster& cluster
   const bool needs_launcher =
       engines::find(layout.engine.kind).is_mpi && !layout.launcher_address.empty();
   ReachPlan plan;
-  const layout::Placement* first = nullptr;  // with rank 0
+  const layout::Placement* first = nullptr;  // the host with rank 0
   for (const layout::Placement& placement : layout.placements) {
     const auto member = members.find(placement.host);
     if (member == members.end() || !takes_part(placement, surveys[member->second])) continue;

@@ -5,13 +5,13 @@
 namespace muster::run {
 namespace {
 
-constexpr std::size_t kSampledRounds = 36;  // of a large cluster
+constexpr std::size_t kSampledRounds = 36;  // rounds in a large cluster
 
-// Whom a host meets in a round of a tournament in which everybody meets everybody once; itself: it
-// has a break, because the number of hosts is odd.
+// The host that `host` meets in this round of a round-robin tournament. Returns `host` itself if it
+// has a break, which happens if the number of hosts is odd.
 std::size_t partner(std::size_t host, std::size_t round, std::size_t hosts) {
   const std::size_t even = hosts + hosts % 2;
-  const std::size_t last = even - 1;  // stays where it is while the others move on
+  const std::size_t last = even - 1;  // keeps its place while the others rotate
   std::size_t met = (round + last - host % last) % last;
   if (host == last) {
     met = round % 2 == 0 ? round / 2 : (round + last) / 2;
@@ -26,7 +26,7 @@ void add(std::vector<std::size_t>& peers, std::size_t at, std::size_t host, std:
   peers.insert(peers.begin() + static_cast<std::ptrdiff_t>(std::min(at, peers.size())), peer);
 }
 
-// The first host is called by all, each at another time.
+// Makes every host call the first host, each in a different round.
 void add_needed(std::vector<std::vector<std::size_t>>& peers) {
   const std::size_t hosts = peers.size();
   for (std::size_t host = 0; host < hosts; ++host) {

@@ -16,14 +16,14 @@ namespace {
 using facts::Reached;
 using facts::Trial;
 
-constexpr std::chrono::seconds kToListen{5};    // or the host is not tested
-constexpr std::chrono::seconds kToConnect{20};  // more than the agents' own deadline
+constexpr std::chrono::seconds kToListen{5};    // after that the host is not tested
+constexpr std::chrono::seconds kToConnect{20};  // longer than the agents' own deadline
 constexpr std::chrono::seconds kToClose{5};
 constexpr int kSamplePorts = 2;
 constexpr std::size_t kTokenRandom = 16;
-constexpr int kLowestPort = 1024;  // that a kernel chooses
+constexpr int kLowestPort = 1024;  // the lowest port that a kernel chooses by itself
 constexpr int kHighestPort = 65535;
-// The launcher never accepts, and the queue of a kernel before 5.4 holds 129.
+// The launcher never accepts connections, and the queue of a kernel before 5.4 holds 129.
 constexpr std::size_t kCallersPerPort = 100;
 
 class ReachTest {
@@ -50,14 +50,14 @@ class ReachTest {
   }
 
  private:
-  // A station, and what is known of it.
+  // A station and what is known about it.
   struct Site {
     std::string token = {};
     std::vector<agent::Endpoint> endpoints = {};  // where it listens
     bool listens = false;
     bool lost = false;
-    bool pending = false;           // its answer is awaited
-    std::vector<Trial> calls = {};  // with how they ended, once it has said so
+    bool pending = false;           // waiting for its answer
+    std::vector<Trial> calls = {};  // with their results, once it has reported them
   };
 
   void listen() {
@@ -71,7 +71,8 @@ class ReachTest {
     }
     if (plan_.launcher.empty()) return;
     for (std::size_t callers = 0; callers < sites_.size(); callers += kCallersPerPort) {
-      auto here = sys::listen_tcp(plan_.launcher, 0);  // the kernel's answer will do
+      // No process accepts; the kernel completes connections.
+      auto here = sys::listen_tcp(plan_.launcher, 0);
       here_.push_back(here ? *std::move(here) : sys::Fd());
     }
   }
@@ -136,7 +137,7 @@ class ReachTest {
     settle(site);
   }
 
-  // It has a say only in the ports that it was free to choose.
+  // A host may report another port only where it was free to choose one.
   static bool may_listen(const agent::Endpoint& asked, int port) {
     const bool is_chosen = port >= kLowestPort && port <= kHighestPort;
     return port == 0 || port == asked.port || (asked.port == 0 && is_chosen);
@@ -161,7 +162,7 @@ class ReachTest {
     if (--pending_ == 0) loop_.stop();
   }
 
-  // A host whose session ends listens no more, so that calls to it say nothing.
+  // A host whose session has ended no longer listens, so failed calls to it mean nothing.
   void lose(std::size_t member) {
     const auto found = by_member_.find(member);
     if (found == by_member_.end()) return;
@@ -169,7 +170,7 @@ class ReachTest {
     settle(sites_[found->second]);
   }
 
-  // A host that answers the beat has closed its ports, which the job, or the next check, may need.
+  // A host that answers the beat has closed its ports, which the job or the next check may need.
   void close() {
     awaited_ = agent::Report::Kind::kBeat;
     here_.clear();
@@ -198,7 +199,7 @@ class ReachTest {
   std::unordered_map<std::size_t, std::size_t> by_member_;
   agent::Report::Kind awaited_ = agent::Report::Kind::kListening;
   std::size_t pending_ = 0;    // sites whose answer is awaited
-  std::vector<sys::Fd> here_;  // where the launcher listens
+  std::vector<sys::Fd> here_;  // the launcher's listening sockets
 };
 
 }  // namespace

@@ -22,13 +22,13 @@ int code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Of a rank that has ended.
+// The rank's end, or an empty one if it still runs.
 const agent::RankEnd& end_of(const RankRecord& rank) {
   static const agent::RankEnd none;
   return rank.end ? *rank.end : none;
 }
 
-// Its wait status, or the one that it was about to end with.
+// The rank's wait status. If MPI was about to end it with a certain exit code, the status for that.
 int status_of(const RankRecord& rank) {
   return rank.aborted_with ? W_EXITCODE(*rank.aborted_with, 0) : end_of(rank).status;
 }
@@ -37,7 +37,8 @@ bool failed(const RankRecord& rank) {
   return end_of(rank).status != 0;
 }
 
-// Not for lack of a connection, and not by the signals with which engines end the others.
+// Whether the rank failed for a reason of its own: not for lack of a connection, and not by a
+// signal with which engines end the other ranks.
 bool failed_by_itself(const RankRecord& rank) {
   const int status = status_of(rank);
   const bool ended_by_others = WIFSIGNALED(status) && !end_of(rank).memory_ran_out &&
@@ -46,8 +47,9 @@ bool failed_by_itself(const RankRecord& rank) {
   return failed(rank) && !rank.cut_off && !by_engine && !ended_by_others;
 }
 
-// A beat on its way tells less about a clock than NTP keeps, so small differences do not count. A
-// busy host sends its beat late, never early: a clock must look much slower than faster to count.
+// A single beat compares clocks less exactly than NTP keeps them, so small differences are ignored.
+// A busy host sends its beats late, never early, so a clock must look much slower than faster to
+// count.
 double corrected_end(const Record& record, const RankRecord& rank) {
   constexpr double kFasterSeconds = 0.25;
   constexpr double kSlowerSeconds = 1;
@@ -84,7 +86,7 @@ std::string describe_failure(const RankRecord& rank) {
                      describe_status(status_of(rank)), memory_text(rank));
 }
 
-// What else ended badly, in words; the first is told already.
+// The other failures in words. The first one is already reported.
 std::string others_text(const Record& record, const RankRecord& first) {
   std::vector<int> others;
   for (const RankRecord& rank : record.ranks) {
@@ -110,7 +112,8 @@ std::string log_hint(const Record& record, const RankRecord& rank) {
       own, rank.rank, teller, record.id, teller);
 }
 
-// The one rank that was not waiting for others when `waiter` gave up; null if several or none.
+// The only rank that was not waiting for others when `waiter` gave up; null if there are several or
+// none.
 const RankRecord* kept_waiting(const Record& record, const RankRecord& waiter) {
   const RankRecord* found = nullptr;
   for (const RankRecord& rank : record.ranks) {
@@ -145,7 +148,7 @@ bool says_why(const RankRecord& rank) {
   return !end_of(rank).failure.empty() && !rank.aborted_with;
 }
 
-// muster could not start its program, so the exit code is not the program's.
+// Whether muster could not start the rank's program, so that the exit code is not the program's.
 bool never_ran(const RankRecord& rank) {
   return says_why(rank) && !WIFSIGNALED(end_of(rank).status);
 }
@@ -174,15 +177,15 @@ std::set<std::string_view> lost_hosts(const Record& record) {
   return {record.lost_hosts.begin(), record.lost_hosts.end()};
 }
 
-// A host that was lost with its ranks is the cause: engines, and MPI in the other ranks, notice a
-// broken connection long before we give the host up, and end ranks that are well.
+// Whether a host was lost while it had ranks. Then it is the cause: the engine and MPI in other
+// ranks notice a broken connection long before muster gives the host up, and end healthy ranks.
 bool lost_with_ranks(const Record& record) {
   const auto lost = lost_hosts(record);
   return std::any_of(record.ranks.begin(), record.ranks.end(),
                      [&](const RankRecord& rank) { return !rank.end && lost.contains(rank.host); });
 }
 
-// "n[2-3], gpu5": folded, with blanks where a line may break.
+// "n[2-3], gpu5": host names, folded, with blanks where a line may break.
 std::string names_text(const std::vector<std::string>& names) {
   std::string text;
   int depth = 0;
@@ -217,7 +220,7 @@ Verdict host_lost(const Record& record) {
                                 were_lost(record)),
             .hint = {}};
   }
-  if (ranks.empty()) {  // those there had ended
+  if (ranks.empty()) {  // its ranks had ended before
     return {.code = kExitOwnFault,
             .text = were_lost(record) + " lost",
             .hint = fmt::format("to see the run's output: muster logs {}", record.id)};
@@ -236,8 +239,9 @@ std::string engine_end(const Record& record) {
   return fmt::format("exit code {}", record.engine_code);
 }
 
-// The engine died of a signal that is not ours, and the ranks because of it. An engine that ends
-// because a rank did exits with a code, or dies of SIGPIPE when its daemons are gone (Intel MPI).
+// Whether the engine was killed by a signal that muster did not send, so that the ranks died with
+// it. An engine that ends because of a rank exits with a code, or by SIGPIPE when its daemons are
+// gone (Intel MPI).
 bool engine_died(const Record& record) {
   return record.reason == Reason::kEngineEnded && record.engine_signal != 0 &&
          record.engine_signal != SIGPIPE;
@@ -260,7 +264,7 @@ bool never_started(const RankRecord& rank) {
   return !rank.start && !rank.end;
 }
 
-// Some ranks never started, and the engine then ended those that had.
+// Whether some ranks never started, and the engine then ended those that had.
 bool engine_gave_up(const Record& record) {
   const auto failed_first = [](const RankRecord& rank) {
     return failed_by_itself(rank) || rank.cut_off;
@@ -281,7 +285,7 @@ Verdict went_on(const Record& record) {
           .hint = {}};
 }
 
-// No rank failed and no host was lost: whether every rank ended, and the engine.
+// The verdict if no rank failed and no host was lost: checks that every rank and the engine ended.
 Verdict plain_end(const Record& record) {
   std::vector<int> not_started, not_ended;
   for (const RankRecord& rank : record.ranks) {
@@ -362,7 +366,8 @@ nlohmann::json rank_json(const RankRecord& rank) {
 
 }  // namespace
 
-// A rank that the engine ended because of another counts as first only if all were ended that way.
+// A rank that the engine ended because of another rank counts as first only if all were ended in
+// this way.
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
   const RankRecord* first_by_itself = nullptr;

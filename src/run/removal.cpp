@@ -71,10 +71,11 @@ double changed_s(const std::string& base) {
   return latest;
 }
 
-// First under a name that nobody lists: a removal that is interrupted leaves no half of a run.
+// Renames each folder first, so that an interrupted removal does not leave half a run in the list.
 Result<void> remove_run(const std::string& base) {
   std::vector<std::string> folders = attempt_folders(base);
-  std::reverse(folders.begin(), folders.end());  // the first attempt, which holds the command, last
+  // The first attempt last, because it holds the command.
+  std::reverse(folders.begin(), folders.end());
   for (const std::string& folder : folders) {
     std::error_code error;
     const std::string gone = runs_folder() + "/" + kBeingRemoved + id_of(folder);

@@ -1,4 +1,4 @@
-// Removes what is stored of runs.
+// Removes stored runs.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace muster::run {
 
 struct StoredRun {
   std::string base;
-  double last_s = 0;        // when it ended, or its folder was last changed
-  std::uint64_t bytes = 0;  // of all its files
+  double last_s = 0;        // when it ended, or else when its folder last changed
+  std::uint64_t bytes = 0;  // total size of its files
   bool in_use = false;
 
   friend bool operator==(const StoredRun&, const StoredRun&) = default;
@@ -22,21 +22,22 @@ struct StoredRun {
 
 struct Removal {
   std::set<std::string> named = {};
-  std::optional<double> before_s = std::nullopt;          // runs that ended earlier
-  std::optional<std::uint64_t> max_bytes = std::nullopt;  // the oldest, until all fit
+  std::optional<double> before_s = std::nullopt;  // remove runs that ended before this time
+  // Remove the oldest runs until the rest fits.
+  std::optional<std::uint64_t> max_bytes = std::nullopt;
 };
 
-// Which of the runs, given newest first, to remove: oldest first. Those in use stay. Pure.
+// Selects the runs to remove, oldest first. Runs in use are kept. Pure.
 [[nodiscard]] std::vector<StoredRun> to_remove(const std::vector<StoredRun>& newest_first,
                                                const Removal& rules);
 
-// Of all attempts of the run. Cost: one look at each file.
+// The size and the last change of all attempts of the run. Cost: one look at each file.
 [[nodiscard]] std::uint64_t stored_bytes(const std::string& base);
 [[nodiscard]] double changed_s(const std::string& base);
 
-// Removes the folders of all its attempts. A folder disappears from the list at once.
+// Removes the folders of all attempts of the run. Each folder disappears from the list at once.
 [[nodiscard]] Result<void> remove_run(const std::string& base);
-// Removes what an interrupted remove_run left.
+// Removes what an interrupted remove_run left behind.
 void clear_removed();
 
 }  // namespace muster::run

@@ -12,12 +12,15 @@
 namespace muster::run {
 namespace {
 
-constexpr double kLongLife = 300;  // an attempt that lived longer has earned a quick restart
-constexpr double kShortLife = 30;  // and one that lived shorter may be one of a crash loop
+// After an attempt that lived this long, in seconds, the next restart is quick again.
+constexpr double kLongLife = 300;
+// An attempt that lived less than this, in seconds, may be part of a crash loop.
+constexpr double kShortLife = 30;
 constexpr std::size_t kLoop = 3;
-constexpr std::size_t kKilledLoop = 6;  // somebody else's doing, more likely
+// Higher for killed ranks, because the killer is probably outside the program.
+constexpr std::size_t kKilledLoop = 6;
 
-// A program that is not there will not be there the next time.
+// Whether the program could not be started at all. Trying again would not help.
 bool was_not_runnable(const RankRecord& rank) {
   if (!rank.end || rank.end->failure.empty() || !WIFEXITED(rank.end->status)) return false;
   const int code = WEXITSTATUS(rank.end->status);
@@ -29,7 +32,7 @@ bool ends_it(const Attempt& last) {
          last.cannot_run || last.all_well;
 }
 
-// Lost hosts and stalls have their own remedies and are no crash.
+// Lost hosts and stalls are handled differently and do not count as crashes.
 bool is_crash(const Attempt& attempt) {
   return attempt.lost_hosts.empty() && attempt.reason != Reason::kStalled &&
          attempt.lived_s < kShortLife;
@@ -100,7 +103,8 @@ Attempt summarize(const Record& record, const Verdict& verdict) {
                   .lost_hosts = record.lost_hosts,
                   .lived_s = record.ended_s - record.started_s};
   attempt.all_well = !record.ranks.empty();
-  // On some hosts only it may be a lost mount, which the next look at them finds.
+  // If the program is missing on some hosts only, a file system may not be mounted there; the next
+  // check of the hosts will find that.
   bool none_ran = true;
   for (const RankRecord& rank : record.ranks) {
     attempt.all_well = attempt.all_well && rank.end && rank.end->status == 0;

@@ -1,4 +1,4 @@
-// Whether a run that ended badly is started again, when, and without which hosts. Pure.
+// Decides whether a failed run is started again, when, and without which hosts. Pure.
 #pragma once
 
 #include <span>
@@ -9,17 +9,17 @@
 
 namespace muster::run {
 
-// What counts of an attempt that has ended.
+// The part of a finished attempt that the decision needs.
 struct Attempt {
   std::string id;
   Reason reason = Reason::kEngineEnded;
-  int code = 0;           // the verdict's
-  std::string text = {};  // likewise
-  int failed_rank = -1;   // the first to fail; -1: none did
-  int failed_status = 0;  // its raw wait status
+  int code = 0;           // of the verdict
+  std::string text = {};  // of the verdict
+  int failed_rank = -1;   // the first to fail; -1: none
+  int failed_status = 0;  // raw wait status
   std::string failed_host = {};
-  bool all_well = false;    // every rank ended well: the work is done, whatever else failed
-  bool cannot_run = false;  // the program is not there, or no program
+  bool all_well = false;    // every rank succeeded: the work is done, whatever else failed
+  bool cannot_run = false;  // the program does not exist or is not executable
   std::vector<std::string> lost_hosts = {};
   double lived_s = 0;
 };
@@ -28,32 +28,32 @@ struct Attempt {
 constexpr double kLongestWait = 30;
 
 struct RestartRules {
-  int most = 0;         // restarts
-  bool spares = false;  // there are hosts to take another's place
+  int most = 0;         // restarts allowed
+  bool spares = false;  // whether there are spare hosts
   double longest_wait_s = kLongestWait;
 };
 
 struct BadHost {
   std::string host;
-  std::string why;              // for people: "lost"
-  bool only_for_spare = false;  // suspected: better with it than with one host fewer
+  std::string why;              // for people, such as "lost"
+  bool only_for_spare = false;  // only suspected: keep it rather than run with one host fewer
 
   friend bool operator==(const BadHost&, const BadHost&) = default;
 };
 
 struct Decision {
   bool again = false;
-  // Not again: what is to be said about that before the verdict; empty: nothing. Again: the cause.
+  // For another attempt, the cause. Otherwise, what to print before the verdict; may be empty.
   std::string why = {};
-  bool crash_loop = false;  // `why` says all, the verdict need not be told
+  bool crash_loop = false;  // `why` explains everything, so the verdict is not printed
   double wait_s = 0;
   std::vector<BadHost> bad_hosts = {};
 };
 
-// `attempts` in their order, never empty; the last has just ended.
+// `attempts` are in order and never empty. The last one has just ended.
 [[nodiscard]] Decision decide_restart(std::span<const Attempt> attempts, const RestartRules& rules);
 
-// 1, 2, 4, ... seconds; `number` counts from 1.
+// 1, 2, 4, ... seconds. `number` counts from 1.
 [[nodiscard]] double back_off_s(int number, double longest_s = kLongestWait);
 
 }  // namespace muster::run

@@ -23,7 +23,8 @@ void Roster::look_again() {
 
 bool Roster::replace(std::span<const BadHost> bad) {
   for (const BadHost& one : bad) {
-    if (!one.only_for_spare) found_bad_.insert(one.host);  // else it may come back for a dead spare
+    // Otherwise it may come back to replace a dead spare.
+    if (!one.only_for_spare) found_bad_.insert(one.host);
   }
   std::map<std::string, hosts::Host*> by_name;
   for (hosts::Host& member : members_) by_name.emplace(member.name, &member);
@@ -45,7 +46,8 @@ bool Roster::replace(std::span<const BadHost> bad) {
   return all;
 }
 
-// Who leaves loses the name. False: there was neither a spare nor one member too many.
+// Clears the name of a member that is left out and of a spare that is used; replace() then removes
+// them. Returns false if there is neither a spare nor a surplus member.
 bool Roster::replace_one(hosts::Host& member, const BadHost& bad, Exchange& exchange) {
   while (exchange.next_spare < spares_.size() &&
          found_bad_.contains(spares_[exchange.next_spare].name)) {

@@ -1,5 +1,4 @@
-// Which hosts an attempt runs on: the members, and the spares that take the place of bad ones.
-// Pure.
+// The hosts that an attempt runs on: the members, and the spares that replace bad ones. Pure.
 #pragma once
 
 #include <set>
@@ -14,28 +13,29 @@ namespace muster::run {
 
 class Roster {
  public:
-  // The slots of a member are its ranks. `least` members must stay; 0: all.
+  // A member's slots are its ranks. At least `least` members must stay; 0 means all.
   Roster(std::vector<hosts::Host> members, std::vector<hosts::Host> spares, int least);
 
   [[nodiscard]] const std::vector<hosts::Host>& members() const { return members_; }
   [[nodiscard]] bool has_spares() const { return !spares_.empty(); }
 
-  // From now on hosts that were found bad before may be asked again.
+  // Lets hosts that were found bad earlier be asked again.
   void look_again();
 
-  // In the place of each bad member, with its number of ranks, comes the first spare that was not
-  // found bad itself since look_again(); where there is none, the member is left out if enough are
-  // left. False: one could be neither, and stays. Bad hosts are spares from then on, the last ones.
+  // Replaces each bad member by the first spare that was not itself found bad since look_again().
+  // The spare takes over the member's number of ranks. Without a spare, the member is left out if
+  // enough members remain. Returns false if a member could be neither replaced nor left out; it
+  // then stays. Bad hosts become the last spares.
   bool replace(std::span<const BadHost> bad);
 
-  // Since the last call: "n9 instead of n2 (lost)", "without n3 (...)".
+  // The changes since the last call: "n9 instead of n2 (lost)", "without n3 (...)".
   [[nodiscard]] std::vector<std::string> take_changes();
 
  private:
-  // While bad hosts are being replaced.
+  // State while bad hosts are being replaced.
   struct Exchange {
-    std::size_t members;         // that are left
-    std::size_t next_spare = 0;  // those before are taken or bad
+    std::size_t members;         // number of members that are left
+    std::size_t next_spare = 0;  // all earlier spares are taken or bad
   };
   bool replace_one(hosts::Host& member, const BadHost& bad, Exchange& exchange);
 

@@ -33,7 +33,7 @@ std::size_t columns_on(int terminal) {
 sys::Fd open_nameless(const std::string& folder) {
   sys::Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.valid()) return file;
-  std::string name = folder + "/waiting-XXXXXX";  // NFS has no nameless files
+  std::string name = folder + "/waiting-XXXXXX";  // NFS has no unnamed temporary files
   file = sys::Fd(::mkostemp(name.data(), O_CLOEXEC));
   if (file.valid()) (void)::unlink(name.c_str());
   return file;
@@ -90,8 +90,9 @@ void Screen::keep_in_memory(sys::Stream stream, std::string_view lines) {
   }
 }
 
-// In a very long queue, the last two parts are tried: the order between stdout and stderr may
-// change, but memory stays bounded. What the disk has no room for is stored elsewhere or lost.
+// When the queue is very long, the last two parts are tried, which may change the order between
+// stdout and stderr but keeps memory bounded. Lines for which the disk has no room are not shown;
+// the ranks' output is also stored separately.
 void Screen::keep_in_file(sys::Stream stream, std::string_view lines) {
   Stored& to = stored(stream);
   if (!to.file.valid()) to.file = open_nameless(folder_);
@@ -135,7 +136,7 @@ void Screen::work() {
       const Part part = std::move(parts_.front());
       parts_.pop_front();
       in_memory_ -= part.text.size();
-      live_changed_ = true;  // it is drawn anew below the lines
+      live_changed_ = true;  // redraw it below the lines
       lock.unlock();
       write(part);
       lock.lock();
@@ -157,7 +158,7 @@ void Screen::work() {
   }
 }
 
-// A line that arrives in two parts within a moment is not drawn before it is whole.
+// Delays the drawing a little, so that a line that arrives in two parts is not drawn half.
 Screen::Clock::time_point Screen::next_drawing() const {
   return std::max(drawn_, live_since_) + kBetweenDrawings;
 }
@@ -180,7 +181,7 @@ void Screen::write_stored(const Part& part) {
   }
 }
 
-// The file begins anew when everything in it was written.
+// When everything in the file has been written, the file is reused from its start.
 void Screen::forget_stored(const Part& part) {
   if (part.bytes == 0) return;
   Stored& from = stored(part.stream);
@@ -194,7 +195,7 @@ void Screen::erase() {
   drawn_on_ = -1;
 }
 
-// A line as wide as the terminal would move the cursor to the next one.
+// A line as wide as the terminal would wrap, so it is cut one column shorter.
 void Screen::draw(sys::Stream stream, const std::string& line) {
   drawn_ = Clock::now();
   const int terminal = descriptor_of(stream);

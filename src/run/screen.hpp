@@ -1,8 +1,8 @@
-// Our standard output and error.
+// Writes to standard output and error.
 //
-// A thread of its own writes to them: a terminal that is paused must never keep us from our beats.
-// What a slow or paused reader has not taken waits in memory and, if it is much, in files that have
-// no name, so it costs no memory however long the pause is.
+// A separate thread does the writing, so that a paused terminal never delays the beats to the
+// hosts. Text that a slow or paused reader has not taken waits in memory and, if it is much, in
+// unnamed files. So memory stays bounded however long the pause is.
 #pragma once
 
 #include <array>
@@ -24,32 +24,32 @@ namespace muster::run {
 
 class Screen {
  public:
-  // `folder`: for the files.
+  // `folder`: for those files.
   explicit Screen(std::string folder);
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
   ~Screen();  // after everything was written
 
-  // Whole lines.
+  // Shows whole lines.
   void show(sys::Stream stream, std::string_view lines);
-  // A line at the bottom that is drawn over when it changes or a whole line is shown; empty: none.
-  // Only terminals have it.
+  // Sets the line at the bottom, which is redrawn when it changes or a whole line is shown; empty
+  // removes it. Terminals only.
   void set_live(sys::Stream stream, std::string line);
-  // How many parts have not been written yet.
+  // The number of parts not written yet.
   [[nodiscard]] std::size_t waiting();
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Part {
     sys::Stream stream = sys::Stream::kOut;
-    std::string text = {};  // empty: in the stream's file
+    std::string text = {};  // empty: the text is in the stream's file
     std::uint64_t at = 0;
     std::size_t bytes = 0;
   };
   struct Stored {
     sys::Fd file;
     std::uint64_t end = 0;
-    std::size_t parts = 0;  // that wait
+    std::size_t parts = 0;  // parts that wait in the file
   };
 
   void work();
@@ -74,12 +74,12 @@ class Screen {
   std::string live_;
   sys::Stream live_stream_ = sys::Stream::kErr;
   bool live_changed_ = false;
-  Clock::time_point live_since_ = {};  // when it was empty last
+  Clock::time_point live_since_ = {};  // when it was last empty
   bool closing_ = false;
-  // Of the thread alone.
+  // Used by the writing thread only.
   sys::ShownStream out_;
   sys::ShownStream err_;
-  int drawn_on_ = -1;  // the descriptor that shows the live line now
+  int drawn_on_ = -1;  // the descriptor that currently shows the live line
   Clock::time_point drawn_ = {};
   std::thread thread_;
 };

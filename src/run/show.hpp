@@ -14,7 +14,7 @@ struct Show {
 
   Fold fold = Fold::kOnTerminals;
   bool first_per_host = false;
-  std::optional<std::set<int>> ranks = {};  // nothing: all
+  std::optional<std::set<int>> ranks = {};  // no value: all
 
   [[nodiscard]] bool shows(int rank) const { return !ranks || ranks->contains(rank); }
   [[nodiscard]] bool folds(bool on_terminal) const {

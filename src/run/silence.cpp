@@ -1,5 +1,5 @@
-// A run under supervision whose ranks stop talking, communicating or computing is inspected; the
-// verdict is shown and kept before anything is ended.
+// Inspects a supervised run whose ranks stop printing, communicating or computing. The verdict is
+// shown and stored before anything is ended.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,13 +11,14 @@
 namespace muster::run {
 namespace {
 
-constexpr double kLongestGlance = 30;  // seconds between two glances at a run that is silent
+constexpr double kLongestGlance = 30;  // seconds between two looks at a silent run
 constexpr double kShortestGlance = 2;
 constexpr agent::Inspection kGlance{.stacks = false};
 constexpr agent::Inspection kWholeLook{};
-// A rank has given up waiting, and the engine is about to end the others.
+// A rank has timed out, and the engine is about to end the others.
 constexpr agent::Inspection kLastLook{.window_ms = 200};
-constexpr double kTimeOutIsTold = 0.7;  // seconds
+// Seconds to wait for the report of the time-out that may have cut off a rank.
+constexpr double kTimeOutIsTold = 0.7;
 
 }  // namespace
 
@@ -40,7 +41,7 @@ void Supervisor::inspect(const agent::Inspection& what, Urgency urgency, const T
   });
 }
 
-// Returns the hosts that can answer.
+// Asks the hosts and returns those that can answer.
 std::set<std::string> Supervisor::ask_hosts(const agent::Inspection& what) {
   std::set<std::string> asked;
   agent::Order order{.kind = agent::Order::Kind::kInspect, .inspection = what};
@@ -71,7 +72,7 @@ void Supervisor::look_whether_stalled() {
   });
 }
 
-// Every rank that runs on a host which is not lost was seen twice, and did nothing.
+// Whether every rank on a reachable host was seen twice and did nothing between.
 bool Supervisor::is_idle(const why::Scene& scene) const {
   const auto is_seen = [&](const why::RankState& rank) {
     const auto host = scene.hosts.find(rank.host);
@@ -88,7 +89,7 @@ bool Supervisor::is_idle(const why::Scene& scene) const {
   return all_seen && why::is_idle(scene);
 }
 
-// Some output, or a restart, may have come while the hosts were asked.
+// Checks again, since a rank may have printed something or restarted while the hosts were asked.
 void Supervisor::end_if_stalled(const why::Scene& scene) {
   if (ending_ || engine_over_ || seconds_since(said_) < patience_.stall_after_s) return;
   end_stalled(show_verdict(
@@ -126,7 +127,7 @@ void Supervisor::take_glance(const why::Scene& scene) {
   });
 }
 
-// Once per attempt: what follows are consequences.
+// Looks only once per attempt, because later time-outs are consequences of the first.
 void Supervisor::look_at_time_out(int rank) {
   if (std::exchange(looked_at_time_out_, true)) return;
   if (running_ranks_ == 0) return release_timed_out();
@@ -139,7 +140,7 @@ void Supervisor::look_at_time_out(int rank) {
   });
 }
 
-// A rank whose time-out closes its connections may be told of after those that it cut off.
+// A rank that times out closes its connections. Ranks cut off by that may be reported before it.
 void Supervisor::look_at_failure(const agent::RankEnd& end) {
   if (end.status == 0) return;
   if (end.timed_out) return look_at_time_out(end.rank);
@@ -151,12 +152,12 @@ void Supervisor::release_timed_out_unless_looked_at() {
   if (!looked_at_time_out_) release_timed_out();
 }
 
-// Ranks that ended with a time-out, or were cut off, keep it from their engine until then.
+// Lets ranks end that timed out or were cut off. Until then their end is hidden from the engine.
 void Supervisor::release_timed_out() {
   crew_.send_all({.kind = agent::Order::Kind::kSeen});
 }
 
-// Keeps the inspection and shows its verdict; returns the headline.
+// Stores the inspection and shows its verdict. Returns the headline.
 std::string Supervisor::show_verdict(const why::Scene& scene, const std::string& occasion) {
   const why::Verdict verdict = why::judge(scene);
   std::string text = fmt::format("muster: {}\n", occasion);

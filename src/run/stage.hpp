@@ -1,4 +1,5 @@
-// What the attempts of a run need from the world around them. The command gives the real one.
+// The interface between the attempts of a run and the outside world. src/cli/run_job.cpp has the
+// real implementation.
 #pragma once
 
 #include <chrono>
@@ -16,28 +17,29 @@
 
 namespace muster::run {
 
-// One attempt of a run, as the outside world knows it.
+// The outside view of one attempt.
 struct Turn {
   std::string base;       // id of the run
   int number = 0;         // of the attempt
-  int most = -1;          // restarts that muster may make; -1: they are not muster's to make
-  std::string name = {};  // that --name gave the run
+  int most = -1;          // restarts that muster may make; -1: somebody else restarts the run
+  std::string name = {};  // the run's --name
 
   [[nodiscard]] std::string id() const;
-  [[nodiscard]] std::vector<std::string> earlier() const;  // ids of the attempts before
+  [[nodiscard]] std::vector<std::string> earlier() const;  // ids of the earlier attempts
 };
 
-// What was found when the hosts were looked at before an attempt.
+// The result of checking the hosts before an attempt.
 struct Look {
-  std::vector<BadHost> bad = {};    // do not answer, or have errors of their own
-  bool has_errors = false;          // of hosts or of all of them, that --force does not pass over
-  std::string first_error = {};     // where errors are there
-  std::string findings = {};        // all of them, for people
-  int refusal_code = kExitRefused;  // if errors keep the run from being started at all
-  std::string understood = {};      // what will be started, for people
-  std::vector<hosts::Host> members = {};  // that ranks are placed on, as many as they have slots
-  bool ours_to_restart = true;            // else the engine or the platform does
-  int min_nodes = 0;                      // 0: all members are needed
+  std::vector<BadHost> bad = {};    // they do not answer, or have errors of their own
+  bool has_errors = false;          // some error remains that --force does not ignore
+  std::string first_error = {};     // a summary of the first error, if there is one
+  std::string findings = {};        // all findings, for people
+  int refusal_code = kExitRefused;  // the exit code if errors prevent the start
+  std::string understood = {};      // description of the job to be started, for people
+  // The hosts that ranks are placed on, with as many slots as ranks.
+  std::vector<hosts::Host> members = {};
+  bool ours_to_restart = true;  // otherwise the engine or the platform restarts the run
+  int min_nodes = 0;            // 0: all members are needed
   int max_restarts = 0;
 };
 
@@ -46,11 +48,11 @@ using Decide = std::function<Decision(const Record&, const Verdict&)>;
 struct AttemptEnd {
   Verdict verdict;
   Decision decision;
-  // What is to be said below the verdict of an attempt that ends the run.
+  // What to print below the verdict of an attempt that ends the run.
   std::vector<std::string> ending = {};
 };
 
-// What is said of an attempt that ends the run, above `ending`.
+// What to print about an attempt that ends the run, above `ending`.
 [[nodiscard]] std::vector<std::string> heading_lines(const AttemptEnd& end);
 
 class Stage {
@@ -60,17 +62,17 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
   virtual ~Stage() = default;
 
-  // Looks at these hosts, or (null) at those that the user named. The sessions stay open.
+  // Checks these hosts; null means those that the user named. The sessions stay open.
   [[nodiscard]] virtual Result<Look> look(const Turn& turn,
                                           const std::vector<hosts::Host>* members) = 0;
-  // Closes those sessions, if there are any, and gives up the connections to bad hosts.
+  // Closes those sessions, if any, and gives up the connections to bad hosts.
   virtual void close(std::span<const BadHost> bad) = 0;
-  // Everything but the start. An exit code: nothing is to be started.
+  // Prepares everything but the start. Returns an exit code if nothing is to be started.
   [[nodiscard]] virtual Result<std::optional<int>> prepare(const Turn& turn, bool is_first) = 0;
-  // Until nothing of the attempt is left; then `decide` is asked.
+  // Runs until nothing of the attempt is left, then calls `decide`.
   [[nodiscard]] virtual Result<AttemptEnd> supervise(const Turn& turn, const Patience& patience,
                                                      const Decide& decide) = 0;
-  // The signal that came meanwhile and ended the pause; nothing: the time is over.
+  // Waits. Returns the signal that ended the wait early; nothing if the time passed.
   [[nodiscard]] virtual std::optional<int> pause(double seconds) = 0;
   [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
 };

@@ -16,21 +16,21 @@ using std::chrono::milliseconds;
 
 constexpr double kSilenceSeconds = 6;  // then a host is asked again over a new connection
 constexpr double kTryAgainSeconds = 3;
-constexpr double kStuckSeconds = 3;  // the engine, after the last rank
+constexpr double kStuckSeconds = 3;  // for the engine to end after the last rank
 constexpr double kFailedRankEndsSeconds =
     5;                                    // for the engine to end the job after a rank has failed
-constexpr double kEndByThemselves = 0.5;  // for ranks, after their engine ended
+constexpr double kEndByThemselves = 0.5;  // for ranks to end after their engine
 constexpr double kGraceSeconds = 2;       // from SIGTERM to SIGKILL
-constexpr double kGiveUpSeconds = 30;     // then give up on a process that does not die
-constexpr double kRestartTakes = 30;      // for torchrun to start its ranks again
+constexpr double kGiveUpSeconds = 30;     // then muster gives up on a process that does not die
+constexpr double kRestartTakes = 30;      // for torchrun to restart its ranks
 constexpr double kReplayTakes = 1;        // for a host to repeat its earlier events
-constexpr double kRenewKeeper = 0.5;      // after a new connection, for others to come first
-constexpr double kSpeaks = 5;             // a host whose output is this recent is busy
-constexpr double kLookAtLines = 0.05;     // whether they have waited long enough
-constexpr int kBeatsToBelieve = 3;        // before we believe that a host's clock is slow
+constexpr double kRenewKeeper = 0.5;      // after a new connection, in case others follow
+constexpr double kSpeaks = 5;             // a host with output this recent is still busy
+constexpr double kLookAtLines = 0.05;     // how often waiting lines are checked
+constexpr int kBeatsToBelieve = 3;        // before a host's clock is believed to be slow
 constexpr double kSpeaksAtMost = 600;     // after the end of the run
 constexpr std::size_t kStartsPerRank = 1000;                   // restarts included
-constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output per confirmation
+constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // output per confirmation
 
 constexpr const char* kRunEnds = "the run ended while it was being inspected";
 
@@ -74,13 +74,13 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
     }));
   }
   loop_.run();
-  // Nobody else can have those ranks now.
+  // By now no other host can have those ranks.
   for (const auto& [i, piece] : doubted_.take()) (void)output_.take(hosts_[i].name, piece);
   timers_.clear();
   stuck_ = nullptr;
   renewal_ = nullptr;
   showing_ = nullptr;
-  loop_.drop_signals();  // from here on they mean what they mean to everybody
+  loop_.drop_signals();  // from here on, signals have their usual effect
 }
 
 std::shared_ptr<sys::Timer> Supervisor::after(double seconds, std::function<void()> then) {
@@ -104,7 +104,8 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
       {.argv = command.argv,
        .env = plan.env,
        .input = command.input ? sys::Input::kInherit : sys::Input::kNone,
-       // A terminal's Ctrl-C is for us, unless rank 0 reads from it: then the engine must stay.
+       // A terminal's Ctrl-C should reach only muster, so the engine gets its own session. But if
+       // rank 0 reads from the terminal, the engine must stay in its session.
        .own_session = ::isatty(STDIN_FILENO) == 0,
        .on_output =
            [this, alive = std::weak_ptr(alive_)](sys::Stream stream, std::string_view chunk) {
@@ -120,10 +121,11 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
   return {};
 }
 
-// A keeper knows the connections of the moment; when one is made anew, so is the keeper.
+// A keeper knows only the connections that exist when it starts, so it is replaced whenever a
+// connection is renewed.
 void Supervisor::hold_connections() {
   auto keeper = std::make_unique<Keeper>();
-  // Without one only SIGKILL of us costs more.
+  // Continue without a keeper: it is only needed if muster gets SIGKILL.
   (void)keeper->start(loop_, record_.id, crew_.descriptors());
   for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].session = crew_.session_number(i);
   for (const auto& [host, process] : engines_) keeper->tell_engine(process->pid());
@@ -131,7 +133,8 @@ void Supervisor::hold_connections() {
   keeper_ = std::move(keeper);
 }
 
-// Not at once: when our network is back, all hosts have new connections at about the same time.
+// Waits a little: when the launcher's network comes back, all hosts get new connections at about
+// the same time.
 void Supervisor::hold_connections_soon() {
   if (renewal_) return;
   renewal_ = after(kRenewKeeper, [this] {
@@ -172,8 +175,8 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
   }
 }
 
-// While the run is being ended, such a host has nothing more to say: a new agent there has found
-// that the run is over, say.
+// While the run is being ended, a failed agent has nothing more to report. For example, a new agent
+// may have found that the run is over.
 void Supervisor::agent_failed(Host& host, const std::string& why) {
   if (hosts_ending_) {
     finish(host, &Host::done);
@@ -183,7 +186,7 @@ void Supervisor::agent_failed(Host& host, const std::string& why) {
   end_run(Reason::kAgentFailed);
 }
 
-// Marks a host as one that needs no more waiting; `flag` is its `done` or `lost`.
+// Marks a host as one that is no longer waited for. `flag` is its `done` or `lost`.
 void Supervisor::finish(Host& host, bool Host::* flag) {
   if (!host.done && !host.lost) --unfinished_;
   host.*flag = true;
@@ -197,7 +200,8 @@ void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
   keep_output(index, piece, *rank);
 }
 
-// Confirms output now and then: the host drops it, and makes ranks wait that write ahead of us.
+// Output is confirmed from time to time. Then the host discards it. A rank that gets too far ahead
+// of the confirmations has to wait.
 void Supervisor::keep_output(std::size_t index, const agent::Piece& piece, const RankRecord& rank) {
   Host& host = hosts_[index];
   if (!patience_.engine_restarts && !claims_.is_settled(rank)) {
@@ -211,7 +215,7 @@ void Supervisor::keep_output(std::size_t index, const agent::Piece& piece, const
   crew_.send(index, {.kind = agent::Order::Kind::kTaken, .taken = output_.taken(host.name)});
 }
 
-// Lines wait a moment for equal lines of other ranks.
+// Waiting lines are shown after a moment, if no equal lines of other ranks arrive.
 void Supervisor::show_lines_soon() {
   if (showing_ || !output_.has_waiting()) return;
   showing_ = after(kLookAtLines, [this] {
@@ -226,7 +230,7 @@ bool Supervisor::may_print(const Host& host, const RankRecord& rank) const {
   return claims_.may_print(host.name, rank);
 }
 
-// When the ranks of another host are known. What is still doubtful is held back again.
+// Called when another host's ranks become known. Output that is still doubtful is held again.
 void Supervisor::look_at_doubted() {
   for (const auto& [index, piece] : doubted_.take()) {
     const RankRecord& rank = *find_rank(piece.rank);
@@ -234,8 +238,8 @@ void Supervisor::look_at_doubted() {
   }
 }
 
-// The beat that was least delayed on its way tells most. A delay makes a clock look slow, so that
-// is believed only of several beats.
+// The least delayed beat is the most exact. A delay makes a clock look slow, so a slow clock is
+// believed only after several beats.
 void Supervisor::compare_clock(Host& host, double clock_s) {
   const double ahead = clock_s - loop_.unix_time();
   host.clock_ahead_s = host.beats == 0 ? ahead : std::max(host.clock_ahead_s, ahead);
@@ -245,7 +249,7 @@ void Supervisor::compare_clock(Host& host, double clock_s) {
   }
 }
 
-// Null: the run has no such rank.
+// Null if the run has no such rank.
 RankRecord* Supervisor::find_rank(int number) {
   if (record_.ranks.empty()) return nullptr;
   const std::int64_t at = std::int64_t{number} - record_.ranks.front().rank;
@@ -270,7 +274,7 @@ void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   said_ = loop_.now();
   claims_.started(host.name, start.rank);
   if (is_running(*rank)) count_running(rank->host, -1);
-  if (rank->end) {  // torchrun has restarted it, or another host only claimed to have run it
+  if (rank->end) {  // torchrun restarted it, or another host wrongly claimed to have run it
     rank->end.reset();
     --ranks_ended_;
     if (rank_failed_ && !has_failure()) {
@@ -286,16 +290,16 @@ void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   look_at_doubted();
 }
 
-// Only an engine that restarts ranks moves them. A host repeats old starts when it is reached
-// again, so the later start counts. How many ranks a host has is no bound there: those of the last
-// round may still be ending when the next begins.
+// Only an engine that restarts ranks moves them. A host that rejoins repeats old starts, so the
+// later start counts. The number of ranks per host is no limit here: ranks of the last round may
+// still be ending when the next round begins.
 bool Supervisor::may_have_started(const Host& host, const agent::RankStart& start,
                                   const RankRecord& rank) const {
   if (!patience_.engine_restarts) return claims_.may_start(host.name, rank);
   return rank.host == host.name || is_later(host, start, rank);
 }
 
-// Events may come twice. A rank that another host has started since has not ended.
+// Events may arrive twice. The end of a rank is ignored if another host has started it since.
 void Supervisor::rank_ended(const Host& host, const agent::RankEnd& end) {
   RankRecord* const rank = find_rank(end.rank);
   if (rank == nullptr || rank->end || !claims_.may_end(host.name, *rank)) return;
@@ -321,7 +325,7 @@ void Supervisor::count_running(const std::string& host, int more) {
   timers_.push_back(after(wait_s, [this, host] { look_at_cut_off(host); }));
 }
 
-// Whether a start is later than the one that is known, by the clock of this machine.
+// Whether a start is later than the known one, by this machine's clock.
 bool Supervisor::is_later(const Host& host, const agent::RankStart& start,
                           const RankRecord& known) const {
   const auto here = [this](const std::string& name, double time_s) {
@@ -331,20 +335,21 @@ bool Supervisor::is_later(const Host& host, const agent::RankStart& start,
   return !known.start || here(host.name, start.time_s) >= here(known.host, known.start->time_s);
 }
 
-// Whether the engine there, which we can no longer see, has started its ranks again.
+// For a host whose engine process can no longer be observed: if its ranks have all ended, the
+// engine counts as ended there, unless it starts them again.
 void Supervisor::look_at_cut_off(const std::string& host) {
   if (runs_ranks(host) || cut_off_hosts_.erase(host) == 0) return;
   if (engines_.empty() && cut_off_hosts_.empty()) engine_ended();
 }
 
-// A rank's failure may have been only a claim of a host that does not run the rank.
+// A reported failure may have been a false claim of a host that does not run the rank.
 bool Supervisor::has_failure() const {
   if (record_.engine_code != 0 || record_.engine_signal != 0) return true;
   return std::any_of(record_.ranks.begin(), record_.ranks.end(),
                      [](const RankRecord& rank) { return rank.end && rank.end->status != 0; });
 }
 
-// The engine may hear of it only after `hold_s`.
+// `hold_s`: how long the failure may be hidden from the engine.
 void Supervisor::a_rank_failed(double hold_s) {
   if (std::exchange(rank_failed_, true)) return;
   output_.a_rank_failed();
@@ -353,7 +358,7 @@ void Supervisor::a_rank_failed(double hold_s) {
   }));
 }
 
-// All ranks have ended, and none of them will be started again.
+// Whether all ranks have ended and none of them will be restarted.
 bool Supervisor::nothing_to_wait_for() const {
   if (patience_.others_elsewhere) return false;
   if (ranks_ended_ < static_cast<int>(record_.ranks.size())) return false;
@@ -362,7 +367,7 @@ bool Supervisor::nothing_to_wait_for() const {
                      [](const RankRecord& rank) { return rank.end && rank.end->status == 0; });
 }
 
-// The engine is not stuck while output of the ranks still arrives.
+// The engine does not count as stuck while output of the ranks still arrives.
 void Supervisor::end_if_stuck() {
   stuck_ = after(kStuckSeconds, [this] {
     if (!nothing_to_wait_for()) return;
@@ -372,7 +377,7 @@ void Supervisor::end_if_stuck() {
 }
 
 void Supervisor::on_beat() {
-  // After a Ctrl-Z, or a machine that slept, the beats that waited come after this.
+  // After a Ctrl-Z, or a machine that slept, the waiting beats are read only after this timer.
   const bool stood_still = seconds_since(beat_) > kSilenceSeconds;
   if (stood_still) {
     crew_.hear_all();
@@ -388,7 +393,7 @@ void Supervisor::on_beat() {
   show_lines_soon();
 }
 
-// A silent host is asked over a new connection until it answers or is given up.
+// Tries to reach a silent host over a new connection, until it answers or is given up.
 void Supervisor::look_after(std::size_t index, bool is_alone) {
   Host& host = hosts_[index];
   if (host.done || host.lost) return;
@@ -396,7 +401,8 @@ void Supervisor::look_after(std::size_t index, bool is_alone) {
   if (is_alone) {
     if (silent_s > std::max(patience_.orphan_after_s, patience_.lost_after_s)) return lose(host);
   } else if (std::min(silent_s, seconds_since(alone_)) > patience_.lost_after_s) {
-    return lose(host);  // once our own network is back, all hosts have that long to be heard
+    // When the launcher's own network is back, every host gets that long to answer.
+    return lose(host);
   }
   if (!crew_.connected(index) || silent_s >= kSilenceSeconds) reach_again(index);
 }
@@ -409,8 +415,8 @@ void Supervisor::reach_again(std::size_t index) {
   crew_.rejoin(index, patience_.orphan_after_s, output_.taken(host.name));
 }
 
-// All hosts, at least two, are silent, so the fault is in this machine's network. The hosts wait
-// for us for `orphan_after_s`.
+// Whether all hosts, at least two, are silent. Then the fault is in this machine's network. The
+// hosts wait for muster for `orphan_after_s`.
 bool Supervisor::alone() const {
   if (engine_over_) return false;
   std::size_t silent = 0;
@@ -427,7 +433,7 @@ void Supervisor::lose(Host& host) {
   record_.lost_hosts.push_back(host.name);
   const auto left = std::ssize(hosts_) - std::ssize(record_.lost_hosts);
   if (patience_.min_hosts > 0 && left >= patience_.min_hosts) {
-    // Its process is ours; it leads nowhere now.
+    // This local process leads to the lost host and is useless now.
     if (const auto engine = engines_.find(host.name); engine != engines_.end()) {
       engine->second->kill(SIGKILL);
     }
@@ -440,17 +446,17 @@ void Supervisor::lose(Host& host) {
 }
 
 void Supervisor::command_ended(const std::string& host, int code, int signal) {
-  if (engines_.erase(host) == 0) return;  // given up before
+  if (engines_.erase(host) == 0) return;  // given up earlier
   const auto number = numbers_.find(host);
   const bool of_lost_host = number != numbers_.end() && hosts_[number->second].lost;
-  // Only its ssh has ended: the ranks on the host are alive, and so is the engine there.
+  // Only the ssh connection has ended. The ranks on the host are alive, and so is the engine there.
   constexpr int kSshFailed = 255;
   if (code == kSshFailed && !of_lost_host && !ending_ && runs_ranks(host)) {
     cut_off_hosts_.insert(host);
     record_.engine_unseen = true;
     return;
   }
-  // A host that goes away in order ends its command long before it counts as lost.
+  // A host that leaves in an orderly way ends its command long before it counts as lost.
   const bool can_go_on =
       patience_.min_hosts > 0 && static_cast<int>(engines_.size()) >= patience_.min_hosts;
   const bool failed = (code != 0 || signal != 0) && !of_lost_host && !can_go_on;
@@ -459,10 +465,10 @@ void Supervisor::command_ended(const std::string& host, int code, int signal) {
     record_.engine_signal = signal;
   }
   if (engines_.empty() && cut_off_hosts_.empty()) return engine_ended();
-  if (failed && !ending_) a_rank_failed(0);  // the other hosts may never hear of it
+  if (failed && !ending_) a_rank_failed(0);  // the other hosts may never notice it
 }
 
-// Whether ranks on this host have started and not all have ended.
+// Whether ranks on this host have started and at least one still runs.
 bool Supervisor::runs_ranks(const std::string& host) const {
   const auto found = running_.find(host);
   return found != running_.end() && found->second > 0;
@@ -473,10 +479,10 @@ void Supervisor::engine_ended() {
   inquiry_.cancel(Urgency::kSilence, kRunEnds);
   if (!ending_) record_.reason = Reason::kEngineEnded;
   if (!ending_ && !nothing_to_wait_for()) {
-    // MPICH's engine ends while a rank is still in MPI_Abort; how that rank ends is the cause.
+    // MPICH's engine ends while a rank is still in MPI_Abort. How that rank ends is the cause.
     timers_.push_back(after(kEndByThemselves, [this] {
       end_hosts(kGraceSeconds);
-      check_over();  // wardens that Slurm ended have already said `done`
+      check_over();  // wardens that Slurm ended have already reported `done`
     }));
     return;
   }
@@ -495,7 +501,8 @@ void Supervisor::end_run(Reason reason) {
   if (engines_.empty()) engine_ended();
 }
 
-// An engine that would kill the ranks with itself gets its signal when their time is over.
+// If SIGTERM to the engine would kill the ranks at once, the engine gets it only after their grace
+// period.
 void Supervisor::end_engine() {
   const double begin_s = term_kills_ranks_ ? kGraceSeconds : 0;
   if (!term_kills_ranks_) signal_engine(SIGTERM);
@@ -504,7 +511,7 @@ void Supervisor::end_engine() {
   timers_.push_back(after(begin_s + kGraceSeconds + kGiveUpSeconds, [this] { leave_engine(); }));
 }
 
-// Gives up on it: a process that waits for a dead file system cannot be killed.
+// Gives up on the engine: a process that waits for a dead file system cannot be killed.
 void Supervisor::leave_engine() {
   if (engine_over_) return;
   for (const auto& [host, process] : engines_) {
@@ -530,7 +537,7 @@ void Supervisor::end_hosts(double grace_s) {
   timers_.push_back(after(grace_s + kGiveUpSeconds, [this] { leave_hosts(); }));
 }
 
-// Gives up on hosts that answer but do not report that everything has ended there.
+// Gives up on hosts that answer but do not report that everything there has ended.
 void Supervisor::leave_hosts() {
   const bool is_busy = std::any_of(hosts_.begin(), hosts_.end(), [this](const Host& host) {
     return !host.done && !host.lost && seconds_since(host.spoke) < kSpeaks;
@@ -550,7 +557,7 @@ void Supervisor::leave_hosts() {
 }
 
 void Supervisor::check_over() {
-  // What a rank was waiting for when it gave up is worth a moment.
+  // Wait a moment to find out what a rank was waiting for when it timed out.
   const bool is_looking = inquiry_.under_way() == Urgency::kTimeOut;
   if (engine_over_ && unfinished_ == 0 && !is_looking) loop_.stop();
 }

@@ -1,4 +1,4 @@
-// Watches a run from the start of the engine to the end of the last process on the last host.
+// Supervises a run from the start of the engine to the end of the last process on the last host.
 #pragma once
 
 #include <chrono>
@@ -23,38 +23,41 @@
 namespace muster::run {
 
 struct Patience {
-  double timeout_s = 0;  // of the whole run; 0: none
-  double spent_s = 0;    // of that, by earlier attempts
+  double timeout_s = 0;  // for the whole run; 0: no limit
+  double spent_s = 0;    // the part that earlier attempts used
   double lost_after_s = 15;
   double orphan_after_s = 60;
-  double stall_after_s = 0;       // without a word of any rank: end the run; 0: never
-  double idle_after_s = 300;      // without a word, communication or computing: say why; 0: never
-  bool end_if_idle = false;       // and end the run then
-  bool engine_restarts = false;   // ranks that failed: then only the engine knows when it is over
-  int min_hosts = 0;              // the engine goes on with so many; 0: it needs all
-  bool others_elsewhere = false;  // in a pod: the engine waits for ranks that we do not see
+  // Seconds without output of any rank until the run is ended; 0: never.
+  double stall_after_s = 0;
+  // Seconds without output, communication and computation until muster says why; 0: never.
+  double idle_after_s = 300;
+  bool end_if_idle = false;  // also end the run then
+  // The engine restarts failed ranks, so only it knows when the run is over.
+  bool engine_restarts = false;
+  int min_hosts = 0;              // the engine continues with this many hosts; 0: it needs all
+  bool others_elsewhere = false;  // in a pod: the engine waits for ranks that muster does not see
   bool counts_hold = true;        // no host gets more ranks than the Layout gives it
 };
 
 class Supervisor {
  public:
-  // `hosts` are the crew's, in its order.
+  // `hosts` must be the crew's, in the same order.
   Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hosts, Patience patience,
              Record& record, Output& output);
 
-  // Returns when nothing of the run is left on any host that can be reached; `record` tells the
-  // rest. `on_started` is called once the engine runs.
+  // Returns when nothing of the run is left on any reachable host; `record` has the results. Calls
+  // `on_started` once the engine runs.
   void run(const launch::Plan& plan, const std::function<void()>& on_started);
 
-  // Where inspections are kept; until then they are not.
+  // Sets where inspections are stored. Without this, they are not.
   void keep_in(std::string folder) { folder_ = std::move(folder); }
-  // Where the ranks meet, for verdicts.
+  // The address where the ranks meet, for verdicts.
   void meet_at(std::string address, int port) {
     master_address_ = std::move(address);
     master_port_ = port;
   }
 
-  // Looks at what the ranks are doing, and calls back with what was seen.
+  // Inspects what the ranks are doing, and calls back with the result.
   using Then = std::function<void(const Result<why::Scene>& seen)>;
   void inspect(const agent::Inspection& what, Urgency urgency, const Then& then);
 
@@ -65,18 +68,18 @@ class Supervisor {
   using Clock = std::chrono::steady_clock;
   struct Host {
     std::string name;
-    int session = 0;  // that the keeper knows
+    int session = 0;  // the session that the keeper knows
     bool done = false;
     bool lost = false;
-    Clock::time_point tried = {};  // to rejoin
-    int beats = 0;                 // that have come
-    double clock_ahead_s = 0;      // at least
-    std::size_t unconfirmed = 0;   // bytes of output not yet confirmed to it
+    Clock::time_point tried = {};  // when muster last tried to rejoin
+    int beats = 0;                 // number of beats received
+    double clock_ahead_s = 0;      // a lower bound
+    std::size_t unconfirmed = 0;   // bytes of output not yet confirmed to the host
     Clock::time_point spoke = {};  // when its last output arrived
-    std::size_t starts = 0;        // of ranks that it reported
+    std::size_t starts = 0;        // rank starts that it reported
   };
 
-  // False if it could not be started; the run is then being ended.
+  // Returns false if it could not be started; the run is then being ended.
   bool start_engine(const launch::Plan& plan);
   Result<void> start_command(const launch::Command& command, const launch::Plan& plan);
   void command_ended(const std::string& host, int code, int signal);
@@ -144,37 +147,40 @@ class Supervisor {
   RankClaims claims_;
   Output& output_;
   std::vector<Host> hosts_;
-  std::map<std::string, std::size_t> numbers_;  // of the hosts, by name
+  std::map<std::string, std::size_t> numbers_;  // index of each host, by name
   std::size_t unfinished_ = 0;                  // hosts that are neither done nor lost
   std::unique_ptr<Keeper> keeper_;
-  std::shared_ptr<sys::Timer> renewal_;  // of the keeper
-  // The commands of the plan that run, by the only host that they start ranks on; empty: all.
+  std::shared_ptr<sys::Timer> renewal_;  // renews the keeper
+  // The running commands of the plan, keyed by the only host on which they start ranks; empty: all
+  // hosts.
   std::map<std::string, std::shared_ptr<sys::Process>> engines_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // an engine may outlive us
-  Clock::time_point alone_ = {};         // the last time that no host was heard
-  std::set<std::string> cut_off_hosts_;  // whose engine still runs although its ssh ended
+  // An engine process may outlive this object.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Clock::time_point alone_ = {};         // the last time that no host answered
+  std::set<std::string> cut_off_hosts_;  // their engine still runs although its ssh ended
   std::vector<std::shared_ptr<sys::Timer>> timers_;
-  std::shared_ptr<sys::Timer> showing_;  // of lines that wait for equal ones
+  std::shared_ptr<sys::Timer> showing_;  // shows lines that wait for equal ones
   std::shared_ptr<sys::Timer> stuck_;    // ends an engine that outlives its ranks
-  Clock::time_point leave_by_ = {};      // hosts that still speak after the end of the run
-  Clock::time_point beat_ = {};          // ours, last
-  Clock::time_point said_ = {};          // last output or start of any rank
+  // Limit for hosts that still send output after the end of the run.
+  Clock::time_point leave_by_ = {};
+  Clock::time_point beat_ = {};  // our last beat
+  Clock::time_point said_ = {};  // last output or start of any rank
   Inquiry inquiry_;
   std::string folder_;
   std::string master_address_;
   int master_port_ = 0;
-  Clock::time_point glanced_ = {};     // at a silent run, last
-  Clock::time_point idle_since_ = {};  // the last glance that saw somebody work
+  Clock::time_point glanced_ = {};     // the last look at a silent run
+  Clock::time_point idle_since_ = {};  // the last look that saw a rank work
   bool idle_was_shown_ = false;
   bool looked_at_time_out_ = false;
-  std::map<std::string, int> running_;  // ranks that run, by host
+  std::map<std::string, int> running_;  // running ranks, by host
   int running_ranks_ = 0;               // on all hosts
   int ranks_ended_ = 0;
   bool rank_failed_ = false;
   bool engine_over_ = false;
-  bool term_kills_ranks_ = false;  // as the Plan's
-  bool ending_ = false;            // muster ends the run
-  bool hosts_ending_ = false;      // the wardens were told
+  bool term_kills_ranks_ = false;  // as in the Plan
+  bool ending_ = false;            // muster is ending the run
+  bool hosts_ending_ = false;      // the wardens were told to end
 };
 
 }  // namespace muster::run

@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kSocketVariable = "MUSTER_ASKPASS";
 constexpr const char* kHostVariable = "MUSTER_ASKPASS_HOST";
 constexpr std::size_t kMaxRequest = 65536;
-constexpr int kRequestSeconds = 5;  // the asking side writes at once
-constexpr int kReplySeconds = 900;  // a person compares fingerprints meanwhile
+constexpr int kRequestSeconds = 5;  // for the question, which the other side writes at once
+constexpr int kReplySeconds = 900;  // for the reply, since a person may compare fingerprints first
 
 void set_timeout(int fd, int seconds) {
   const timeval value{.tv_sec = seconds, .tv_usec = 0};
@@ -42,7 +42,7 @@ std::string read_to_end(int fd) {
   return text;
 }
 
-// Not sys::write_all: EAGAIN means that the socket's time-out has passed.
+// sys::write_all would not do: here EAGAIN means that the socket's time-out has passed.
 bool send_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
@@ -58,13 +58,14 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// 0 when the process is gone.
+// Returns 0 if the process no longer exists.
 pid_t parent_of(pid_t process) {
   const auto stat = sys::read_process_stat(process);
   return stat ? stat->parent : 0;
 }
 
-// A jump host's ssh is a child of the host's ssh; only the latter is our own child.
+// Whether the ssh that asks is our own child. A jump host's ssh is not: its parent is the ssh to
+// the host.
 bool asked_by_our_child(pid_t asker) {
   return parent_of(parent_of(asker)) == ::getpid();
 }
@@ -85,8 +86,8 @@ Result<std::string> ask(const std::string& path, const std::string& host, std::s
   return read_to_end(fd.get());
 }
 
-// ssh takes "no answer" to a password prompt for an empty password and sends it. Ending it is the
-// only way not to.
+// If a password prompt gets no answer, ssh sends an empty password. Ending ssh is the only way to
+// prevent that.
 void end_ssh() {
   const pid_t parent = ::getppid();
   const auto name = sys::read_file(fmt::format("/proc/{}/comm", parent), 64);
@@ -98,7 +99,7 @@ void end_ssh() {
 std::optional<int> askpass_main(int argc, char** argv) {
   const std::string path = variable(kSocketVariable);
   if (path.empty()) return std::nullopt;
-  // A notice (touch your security key), not a question.
+  // This is only a notice, such as "touch your security key", not a question.
   if (variable("SSH_ASKPASS_PROMPT") == "none") return 0;
   auto reply = ask(path, variable(kHostVariable), argc > 1 ? argv[1] : "");
   if (!reply || reply->empty()) return 1;
@@ -135,7 +136,7 @@ Result<void> AskpassServer::listen() {
     return unexpected(
         Error{.what = "this path is too long for a socket", .where = {.file = path_}});
   }
-  ::unlink(path_.c_str());  // of a setup that was killed; the caller holds the lock
+  ::unlink(path_.c_str());  // left behind by a setup that was killed; the caller holds the lock
   listener_ = sys::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   stop_ = sys::Fd(::eventfd(0, EFD_CLOEXEC));
   if (!listener_.valid() || !stop_.valid() ||

@@ -1,6 +1,6 @@
-// ssh asks muster itself: during a first login SSH_ASKPASS names this binary, which passes ssh's
-// prompt over a unix socket to the setup process and prints the reply. So no password is ever in
-// an argument list, an environment or a file.
+// Lets ssh ask muster its questions. During a first login, SSH_ASKPASS names this binary. It passes
+// ssh's prompt over a Unix socket to the setup process and prints the reply. So no password ever
+// appears in an argument list, an environment variable or a file.
 #pragma once
 
 #include <memory>
@@ -18,22 +18,22 @@
 
 namespace muster::setup {
 
-// When the environment says that ssh started this process to ask: asks, and returns the exit code.
-// To be called first in main; nothing when this is an ordinary start.
+// If the environment says that ssh started this process to ask a question, asks it and returns the
+// exit code. Otherwise returns nothing. Must be called first in main.
 [[nodiscard]] std::optional<int> askpass_main(int argc, char** argv);
 
-// The setup process's side. One thread takes questions; replies come from the doorkeeper, which
-// is used under a mutex.
+// The server in the setup process. One thread receives questions; the Doorkeeper decides the
+// replies and is used under a mutex.
 class AskpassServer {
  public:
-  // `folder` must be ours alone (mode 0700). `doorkeeper` must outlive the server.
+  // `folder` must be private (mode 0700). `doorkeeper` must outlive the server.
   [[nodiscard]] static Result<std::unique_ptr<AskpassServer>> open(const std::string& folder,
                                                                    Doorkeeper& doorkeeper);
   AskpassServer(const AskpassServer&) = delete;
   AskpassServer& operator=(const AskpassServer&) = delete;
   ~AskpassServer();
 
-  // What ssh's environment needs so that it asks here about `host`.
+  // The environment variables that make ssh ask this server its questions about `host`.
   [[nodiscard]] std::vector<std::string> environment(const std::string& host) const;
 
   void begin(std::span<const std::string> hosts);

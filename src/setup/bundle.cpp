@@ -11,7 +11,7 @@ namespace muster::setup {
 namespace {
 
 constexpr int kDefaultSshPort = 22;
-constexpr int kFirstOrdinaryPort = 1024;  // below it only root may listen
+constexpr int kFirstOrdinaryPort = 1024;  // only root may listen below it
 
 Error refused(std::string what, std::string hint) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)};
@@ -22,7 +22,7 @@ bool parse_id(std::string_view text, std::uint32_t& id) {
   return !text.empty() && code == std::errc() && end == text.data() + text.size();
 }
 
-// ssh's files have no way to quote paths and names in all places.
+// ssh's files do not allow quoting of paths and names everywhere.
 bool is_plain(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
@@ -30,8 +30,8 @@ bool is_plain(std::string_view text) {
          text.find_first_not_of(kPlain) == std::string_view::npos;
 }
 
-// sshd expands neither ~ nor %h in HostKey and PidFile, hence the absolute paths. UsePAM needs
-// root.
+// The paths are absolute because sshd expands neither ~ nor %h in HostKey and PidFile. UsePAM is
+// off because it needs root.
 std::string sshd_config(const BundleOptions& options) {
   return fmt::format(
       "# The sshd of a worker container; it runs as {user}, without root:\n"
@@ -57,21 +57,21 @@ std::string sshd_config(const BundleOptions& options) {
       fmt::arg("port", options.port));
 }
 
-// By this name ssh finds the worker's key in known_hosts, whatever its address.
+// The name under which ssh finds the worker's key in known_hosts, whatever its address.
 std::string name_in_known_hosts(const BundleOptions& options, const std::string& worker) {
   return options.port == kDefaultSshPort ? worker : fmt::format("[{}]:{}", worker, options.port);
 }
 
-// The address of a worker in the network of the bundle, else its name.
+// The worker's address in the bundle's network, else its name.
 std::string reached_as(const BundleOptions& options, const std::string& worker) {
   const std::vector<std::string> all = addresses(options);
   const auto at = std::find(options.hosts.begin(), options.hosts.end(), worker);
   return all.empty() ? worker : all.at(static_cast<std::size_t>(at - options.hosts.begin()));
 }
 
-// `keys` is the folder with the private key and known_hosts, as the user of this file sees it.
+// `keys` is the folder with the private key and known_hosts, as seen by the reader of this file.
 std::string client_config(const BundleOptions& options, const std::string& keys) {
-  // muster check reads the first line (facts/container.cpp), to know who must own these files.
+  // muster check reads the first line (facts/container.cpp) to find out who must own these files.
   std::string text =
       fmt::format("# muster bundle: owner {}:{}\n", options.owner.user, options.owner.group);
   for (const std::string& worker : worker_names(options)) {
@@ -104,7 +104,7 @@ std::string known_hosts(const BundleOptions& options, const std::vector<std::str
   return text;
 }
 
-// "198.18.50.0/24"
+// A network in the form "198.18.50.0/24".
 struct Subnet {
   std::uint32_t first = 0;
   int prefix = 0;
@@ -147,7 +147,8 @@ Result<void> check_network(const BundleOptions& options) {
     return unexpected(refused(fmt::format("'{}' is not an IPv4 subnet", options.subnet),
                               "write it with its prefix: 198.18.50.0/24"));
   }
-  // Not for containers: the network's own address, the gateway's and the broadcast address.
+  // Three addresses are not for containers: the network's own, the gateway's and the broadcast
+  // address.
   const std::size_t room = (std::size_t{1} << (32 - subnet.prefix)) - 3;
   if (options.hosts.size() <= room) return {};
   return unexpected(refused(fmt::format("{} has addresses for {} containers, but there are {}",
@@ -228,7 +229,7 @@ std::vector<std::string> addresses(const BundleOptions& options) {
   Subnet subnet;
   if (options.network == "host" || !parse_subnet(options.subnet, subnet)) return {};
   std::vector<std::string> all;
-  std::uint32_t next = subnet.first + 2;  // the first one is the gateway's
+  std::uint32_t next = subnet.first + 2;  // the first address is the gateway's
   for (std::size_t i = 0; i < options.hosts.size(); ++i) all.push_back(address_text(next++));
   return all;
 }
@@ -243,7 +244,7 @@ std::vector<BundleFile> bundle_files(const BundleOptions& options, const BundleK
       {"run-worker.sh", 0755, worker_script(options)},
       {"run-launcher.sh", 0755, launcher_script(options)},
       {"Containerfile", 0644, containerfile(options)},
-      {".dockerignore", 0644, "*\n!muster\n"},  // the keys must not get into an image
+      {".dockerignore", 0644, "*\n!muster\n"},  // keeps the keys out of images
   };
   const std::vector<std::string> workers = worker_names(options);
   for (std::size_t i = 0; i < workers.size(); ++i) {

@@ -28,8 +28,8 @@ if [ -z "$engine" ]; then fail "install podman, docker or nerdctl, or set CONTAI
 if ! command -v "$engine" >/dev/null; then fail "there is no $engine on this machine"; fi
 )sh";
 
-// sshd and ssh refuse files that somebody else owns. Rootless podman gives the container's user the
-// files of the user who starts it.
+// sshd and ssh reject files that belong to another user. Rootless podman can map the user who
+// starts the container to the container's user.
 constexpr std::string_view kOwner = R"sh(owner=@UID@:@GID@
 set --
 if [ "${engine##*/}" = podman ] && [ "$(id -u)" != 0 ]; then
@@ -62,7 +62,7 @@ if [ "$NETWORK" = @NETWORK@ ] && [ -n "$address" ]; then
 fi
 )sh";
 
-// Variables that name an interface or a transport are handed on if they are set.
+// Passes variables that name an interface or a transport on to the container if they are set.
 constexpr std::string_view kContainer = R"sh(name=${NAME:-$host}
 set -- "$@" --name "$name" --user @UID@:@GID@ --shm-size "${SHM_SIZE:-8g}" --cap-add SYS_NICE \
   -v "$ssh:@HOME@/.ssh" -e HOME=@HOME@ \
@@ -100,7 +100,7 @@ if [ "${DEVICES:-all}" != none ]; then
 fi
 )sh";
 
-// A stopped container keeps its name; a running one is not removed.
+// A stopped container keeps its name, so it is removed first. A running one is not removed.
 constexpr std::string_view kRun = R"sh(if [ -n "${DETACH:-}" ]; then
   "$engine" rm "$name" >/dev/null 2>&1 || true
   set -- -d "$@"
@@ -153,7 +153,7 @@ constexpr std::string_view kOnlyOfLauncher =
 if [ -z "${DETACH:-}" ] && [ -t 0 ] && [ -t 1 ]; then set -- "$@" -it; fi
 )sh";
 
-// Intel MPI finds its libfabric by LD_LIBRARY_PATH only.
+// Intel MPI finds its libfabric only through LD_LIBRARY_PATH.
 constexpr std::string_view kImage =
     R"sh(# An image with sshd, an MPI, PyTorch and muster. Build it in this directory:
 #   podman build -t muster-job .
@@ -177,19 +177,22 @@ constexpr std::string_view kUser =
     "RUN groupadd -g @GID@ @USER@ && \\\n"
     "    useradd -m -d @HOME@ -u @UID@ -g @GID@ -s /bin/bash -p '*' @USER@\n";
 
-// Without root, and with the variables of the image, which sshd would keep from logins.
+// Starts sshd without root, and with the image's variables, which sshd would otherwise not give to
+// logins.
 constexpr std::string_view kSshd =
     R"sh(set --; for name in PATH LD_LIBRARY_PATH I_MPI_ROOT CCL_ROOT VIRTUAL_ENV CONDA_PREFIX; do )sh"
     R"sh(value=$(printenv "$name") && set -- "$@" "\"$name=$value\""; done; )sh"
     R"sh(exec /usr/sbin/sshd -D -e -f @HOME@/.ssh/sshd_config -o "SetEnv $*")sh";
 
-// As the container's first process the shell also collects processes that others left behind.
+// Keeps a container running. As the container's first process, the shell also reaps orphaned
+// processes.
 constexpr std::string_view kIdle =
     R"sh(trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done)sh";
 
 using Values = std::map<std::string_view, std::string>;
 
-// Puts the values in place of their marks, such as @HOME@. A value may contain what looks like one.
+// Replaces placeholders such as @HOME@ by their values. Text in a value that looks like a
+// placeholder stays.
 std::string filled(std::string_view text, const Values& values) {
   std::string result;
   while (!text.empty()) {

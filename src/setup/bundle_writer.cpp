@@ -29,8 +29,8 @@ Result<std::string> ssh_keygen(std::vector<std::string> words, const std::string
             .where = {.file = path}});
 }
 
-// Of a plain file only: the container's user owns the folder and could have put a link there, and
-// we may be root.
+// Only changes plain files. The container's user owns the folder and could have put a link there,
+// and this process may be root.
 Result<void> make_private(const std::string& path) {
   const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
@@ -47,7 +47,7 @@ Result<void> make_private(const std::string& path) {
   return unexpected(system_error("cannot set the mode of the key", path));
 }
 
-// Makes the private key unless it is there; gives its public half with a comment of ours.
+// Makes the private key if it is missing. Returns the public half with muster's comment.
 Result<std::string> public_half(const std::string& path, bool& made) {
   made = !sys::exists(path);
   if (made) MUSTER_CHECK(make_key_pair(path, "muster"));
@@ -89,7 +89,7 @@ bool has_mode(const std::string& path, mode_t mode) {
          (status.st_mode & 07777) == mode;
 }
 
-// Those of `files` that are not there as they should be.
+// Those of `files` that are missing or differ on the disk.
 Result<std::vector<BundleFile>> differing(const std::string& folder, std::vector<BundleFile> files,
                                           const std::vector<std::string>& new_keys, bool force) {
   std::vector<BundleFile> result;
@@ -98,7 +98,7 @@ Result<std::vector<BundleFile>> differing(const std::string& folder, std::vector
     if (sys::exists(path)) {
       MUSTER_TRY(const std::string content, sys::read_file(path));
       if (content == file.content && has_mode(path, file.mode)) continue;
-      // ssh-keygen wrote the public half of a key that is new; that is not somebody's work.
+      // A .pub file beside a new key was just written by ssh-keygen, so the user loses nothing.
       const bool beside_new_key =
           std::any_of(new_keys.begin(), new_keys.end(),
                       [&](const auto& key) { return file.path == key + ".pub"; });
@@ -126,7 +126,7 @@ Result<void> give(const std::string& path, Owner owner) {
   return unexpected(system_error("cannot set the owner", path));
 }
 
-// What is mounted into the containers; the rest stays ours.
+// Changes the owner of everything that is mounted into the containers. The rest stays ours.
 Result<bool> give_all(const std::string& folder, const std::vector<BundleFile>& files,
                       const BundleOptions& options) {
   const Owner owner = options.owner;

@@ -1,4 +1,4 @@
-// Writes a bundle: makes the keys that are not there yet and every file that differs.
+// Writes a bundle: creates missing keys, and all files that are missing or differ.
 #pragma once
 
 #include <string>
@@ -9,15 +9,17 @@
 namespace muster::setup {
 
 struct BundleWritten {
-  std::vector<std::string> changed;  // paths made or written anew, keys first; empty: all was there
-  bool owner_set = false;            // false: we are not root and not that user, who has to chown
+  std::vector<std::string> changed;  // paths created or rewritten, keys first; empty: nothing to do
+  // False if this process is neither root nor that user; then the user has to chown the files.
+  bool owner_set = false;
 };
 
-// Keys that are there are kept. A file that is there and differs is an error unless `force`.
+// Keeps existing keys. An existing file with different content is an error unless `force` is set.
 [[nodiscard]] Result<BundleWritten> write_bundle(const std::string& folder,
                                                  const BundleOptions& options, bool force);
 
-// Copies this muster into the bundle, for the launcher's container. False: it is there already.
+// Copies this muster binary into the bundle, for the launcher's container. Returns false if it is
+// there already.
 [[nodiscard]] Result<bool> copy_program(const std::string& folder);
 
 }  // namespace muster::setup

@@ -50,7 +50,7 @@ Result<Entry> parse_entry(const std::string& line) {
   return entry;
 }
 
-// ssh reads % as the start of a token and " as a quote; check_entry keeps the latter out.
+// Escapes %, which starts a token in ssh's configuration. check_entry rejects paths with a quote.
 std::string config_path(const std::string& path) {
   std::string text = "\"";
   for (const char c : path) text += c == '%' ? "%%" : std::string(1, c);
@@ -60,7 +60,7 @@ std::string config_path(const std::string& path) {
 constexpr std::string_view kSettings =
     "  IdentitiesOnly yes\n"
     "  UserKnownHostsFile ~/.ssh/muster/known_hosts.d/%n\n"
-    // Only the pinned key counts: nothing system-wide must vouch for another one.
+    // Only the pinned key counts, so no system-wide source may vouch for another key.
     "  GlobalKnownHostsFile /dev/null\n"
     "  KnownHostsCommand none\n"
     "  VerifyHostKeyDNS no\n"
@@ -70,8 +70,8 @@ constexpr std::string_view kSettings =
     "  ServerAliveInterval 5\n"
     "  ServerAliveCountMax 3\n";
 
-// Shares muster's own connections, below home. Elsewhere the folder must be verified before each
-// use; muster does that, plain ssh does not.
+// Lets plain ssh share muster's own connections if their sockets are below the home folder. A
+// folder elsewhere must be checked before each use, which muster does but plain ssh does not.
 std::string control_settings() {
   const std::string folder = remote::control_folder();
   const std::string home = sys::home_folder() + "/";
@@ -155,7 +155,8 @@ std::vector<Entry> merge(std::vector<Entry> old, std::span<const Entry> wanted) 
 }
 
 std::string config_text(std::span<const Entry> entries) {
-  std::map<std::tuple<std::string, int, std::string>, std::string> blocks;  // to the Host line
+  // Settings to the names of their Host line.
+  std::map<std::tuple<std::string, int, std::string>, std::string> blocks;
   for (const Entry& entry : entries) {
     blocks[{entry.user, entry.port, entry.key}] += " " + entry.name;
   }

@@ -20,7 +20,7 @@ std::string shown(const HostKey& key) {
   return fmt::format("{} {}", key.type, key.fingerprint);
 }
 
-// One line of a prompt, for a message.
+// The first line of a prompt, for messages.
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -87,7 +87,7 @@ std::optional<Reply> Doorkeeper::at_once(const Question& question, const Prompt&
 std::optional<Reply> Doorkeeper::host_key(const Question& question, const Prompt& prompt) {
   const std::string& host = question.host;
   offers_.push_back({host, prompt.address, prompt.key});
-  // ssh asks about a pinned host only when it shows a key of another type.
+  // For a pinned host, ssh asks only if the host presents a key of another type.
   if (const auto pinned = policy_.pinned.find(host); pinned != policy_.pinned.end()) {
     return refuse_key(
         question.id, host,
@@ -127,7 +127,7 @@ std::optional<Reply> Doorkeeper::host_key(const Question& question, const Prompt
 }
 
 std::optional<Reply> Doorkeeper::password(const Question& question, const Prompt& prompt) {
-  // Asked again, it was wrong. Trying it a second time could lock the account.
+  // ssh asks again, so the password was wrong. Sending it a second time could lock the account.
   if (got_password_.count(question.host) != 0) {
     return end(question.id, question.host, kRefusedPassword, kRefusedPasswordHint);
   }
@@ -142,7 +142,7 @@ std::optional<Reply> Doorkeeper::password(const Question& question, const Prompt
 Reply Doorkeeper::give_password(int id, const std::string& host) {
   got_password_.insert(host);
   troubles_[host] = {kRefusedPassword, kRefusedPasswordHint, true};
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): only called where there is a password
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): called only if there is a password
   return {id, ReplyKind::kAnswer, policy_.password->clone()};
 }
 
@@ -190,7 +190,7 @@ std::vector<Reply> Doorkeeper::settle_keys() {
   std::vector<Reply> replies;
   for (const Waiting& waiting : waiting_) {
     if (waiting.prompt.kind != PromptKind::kHostKey) continue;
-    // The fingerprint, not "yes": ssh compares it with the key it holds.
+    // Answer with the fingerprint instead of "yes": ssh compares it with the key that it received.
     replies.push_back(
         accepted ? answer(waiting.id, waiting.prompt.key.fingerprint)
                  : refuse_key(waiting.id, waiting.host, "its host key was not accepted", ""));

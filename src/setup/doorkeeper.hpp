@@ -1,6 +1,6 @@
-// Decides what ssh's questions are answered during first logins. It sees questions and ends of
-// logins, and gives replies; sockets and processes are askpass.cpp's and login.cpp's.
-// Not thread-safe: the caller serialises.
+// Decides how to answer ssh's questions during first logins. It receives questions and the ends of
+// logins, and returns replies. Sockets and processes are handled in askpass.cpp and login.cpp. Not
+// thread-safe: the caller must serialise calls.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +18,25 @@
 
 namespace muster::setup {
 
-// On what ground host keys are accepted, and the one password.
+// The grounds on which host keys are accepted, and the password for all hosts.
 struct DoorPolicy {
   bool accept_all = false;                               // --yes
   std::optional<Fingerprints> expected = {};             // --fingerprints
   std::unordered_map<std::string, HostKey> pinned = {};  // hosts that already have a pinned key
-  std::optional<Secret> password = {};  // else the person is asked when it is wanted
+  std::optional<Secret> password = {};                   // empty: ask the person when it is needed
 };
 
 struct Question {
-  int id = 0;  // the caller's; replies carry it
+  int id = 0;  // chosen by the caller; replies carry it
   std::string host;
   std::string prompt;
-  bool from_jump_host = false;  // another ssh asks, on the way to the host
+  bool from_jump_host = false;  // asked by the ssh to a jump host on the way
 };
 
 enum class ReplyKind {
   kAnswer,
-  kDecline,  // no answer; ssh goes on to its next method
-  kEndSsh,   // no answer, and ssh must end: it would try something useless
+  kDecline,  // no answer; ssh continues with its next method
+  kEndSsh,   // no answer, and end ssh, which would otherwise try something useless
 };
 
 struct Reply {
@@ -45,21 +45,21 @@ struct Reply {
   Secret text = {};
 };
 
-// Why a host was not let in, in place of ssh's own words.
+// Why a host was not entered. Shown in place of ssh's own message.
 struct Trouble {
   std::string what;
   std::string hint;
-  bool if_denied = false;  // holds only if ssh was denied in the end: the password was given
+  bool if_denied = false;  // applies only if ssh was denied in the end: the password was sent
 };
 
 class Doorkeeper {
  public:
-  // `person` must outlive it.
+  // `person` must outlive this object.
   Doorkeeper(DoorPolicy policy, Person& person) : policy_(std::move(policy)), person_(person) {}
 
-  // Logins to these hosts start now. Host keys are shown to the person together, once every one of
-  // them has asked or ended.
-  // A host may begin again after its connection was lost; it is then given the password again.
+  // Logins to these hosts start now. Host keys are shown to the person all together, once every
+  // login has asked its question or ended. A host may begin again after its connection was lost; it
+  // then gets the password again.
   void begin(std::span<const std::string> hosts);
 
   [[nodiscard]] std::vector<Reply> on_question(const Question& question);
@@ -92,10 +92,10 @@ class Doorkeeper {
   Person& person_;
   bool person_was_asked_ = false;
   std::unordered_set<std::string> running_;
-  std::unordered_map<std::string, std::size_t> order_;  // of the hosts, for people
+  std::unordered_map<std::string, std::size_t> order_;  // of the hosts, for messages
   std::vector<Waiting> waiting_;
   std::unordered_set<std::string> got_password_;
-  std::unordered_map<std::string, Secret> passphrases_;  // by key file; asked for once
+  std::unordered_map<std::string, Secret> passphrases_;  // by key file; each is asked for once
   std::unordered_map<std::string, Trouble> troubles_;
   std::vector<KeyOffer> offers_;  // every host key question so far
 };

@@ -28,7 +28,7 @@ bool is_number(const std::string& word) {
                                       [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// "[n1]:2222" and "root@n1" both speak of n1.
+// The host name in "[n1]:2222" or "root@n1".
 std::string bare_name(std::string name) {
   if (const std::size_t at = name.rfind('@'); at != std::string::npos) name.erase(0, at + 1);
   if (name.empty() || name.front() != '[') return name;
@@ -51,7 +51,7 @@ Error bad_line(const std::string& file, int line, std::string what) {
               "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"};
 }
 
-// Which word names the hosts: before the fingerprint, or after it as ssh-keygen has it.
+// The host name comes before the fingerprint, or after it in ssh-keygen's format.
 Result<void> add_line(Fingerprints& known, const std::vector<std::string>& words,
                       const std::string& file, int line) {
   const bool keygen = words.size() >= 3 && is_number(words[0]);

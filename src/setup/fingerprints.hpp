@@ -1,4 +1,4 @@
-// Fingerprints that a person vouches for: the file given by --fingerprints.
+// Fingerprints that the user vouches for: the file given with --fingerprints.
 #pragma once
 
 #include <string>
@@ -10,24 +10,24 @@
 
 namespace muster::setup {
 
-// A host may have several keys, hence several fingerprints.
+// By host. A host may have several keys, hence several fingerprints.
 using Fingerprints = std::unordered_map<std::string, std::vector<std::string>>;
 
-// Lines "host SHA256:...", as `ssh-keygen -lf` prints them ("256 SHA256:... host (ED25519)", also
-// "root@host"), with [host]:port and several names joined by ','. '#' begins a comment line.
-// Pure.
+// Parses lines "host SHA256:..." and those of `ssh-keygen -lf` ("256 SHA256:... host (ED25519)",
+// also "root@host"). Accepts [host]:port, and several names joined by ','. A line that starts with
+// '#' is a comment. Pure.
 [[nodiscard]] Result<Fingerprints> parse_fingerprints(std::string_view text,
                                                       const std::string& file);
 
-// The lines in known_hosts form ("host ssh-ed25519 AAAA...") and the others, line numbers kept by
-// empty lines. ssh-keygen turns the first sort into the second. Pure.
+// Separates lines in known_hosts form ("host ssh-ed25519 AAAA...") from the others. Empty lines
+// keep the line numbers. ssh-keygen converts the first kind into the second. Pure.
 struct SplitLines {
   std::string known_hosts;
   std::string others;
 };
 [[nodiscard]] SplitLines split_known_hosts(std::string_view text);
 
-// Reads the file; lines in known_hosts form go through `ssh-keygen -lf -`.
+// Reads the file. Lines in known_hosts form are converted with `ssh-keygen -lf -`.
 [[nodiscard]] Result<Fingerprints> read_fingerprints(const std::string& file);
 
 }  // namespace muster::setup

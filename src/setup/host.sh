@@ -1,16 +1,17 @@
 # The part of `muster setup` that changes files in ~/.ssh. It runs on each host, and on the launcher
-# for the launcher's own ~/.ssh/config. Sent on standard input to `sh`, so that no shell but a POSIX
-# one (dash, busybox, bash) reads it and nothing stands in an argument list. All work is in
-# functions that the last line calls: half a script does nothing.
+# for the launcher's own ~/.ssh/config. `sh` reads it from standard input, so that it is always a
+# POSIX shell (dash, busybox, bash) that reads it and no argument list contains it. All work is in
+# functions that the last line calls, so an incomplete script does nothing.
 #
-# Set before it: verb (install, mesh, include, prepare, undo, identity), dry (1: only say),
-# undo (folder for what --undo needs), folder (the folder in ~/.ssh that --undo removes), and what
-# the verb needs. It prints lines "muster changed|failed|address|key ..." and, last, "muster end".
+# The following must be set before it: verb (install, mesh, include, prepare, undo, identity), dry
+# (1: only report), undo (folder for what --undo needs), folder (the folder in ~/.ssh that --undo
+# removes), and what the verb needs. It prints lines "muster changed|failed|address|key ..." and
+# finally "muster end".
 
 set -u
 umask 077
 PATH=$PATH:/usr/sbin:/sbin
-LC_ALL=C # a comment in another encoding does not make a file binary
+LC_ALL=C # otherwise a comment in another encoding would make grep treat a file as binary
 export LC_ALL
 ssh=$HOME/.ssh
 keys=$ssh/authorized_keys
@@ -19,7 +20,7 @@ config=$ssh/config
 say() { printf 'muster %s\n' "$*"; }
 fail() { say "failed $*"; exit 1; }
 
-# change TEXT COMMAND...: one change, carried out unless dry, and told.
+# change TEXT COMMAND...: carries out one change, unless dry is set, and reports it.
 change() {
   change_text=$1
   shift
@@ -27,10 +28,10 @@ change() {
   say "changed $change_text"
 }
 
-# The x keeps trailing newlines.
+# The x protects trailing newlines from command substitution.
 content() { cat "$1" 2>/dev/null && echo x; }
 
-# Equal content, without cmp, which small images lack. What cannot be read is equal to nothing.
+# Compares contents without cmp, which small images lack. A file that cannot be read equals nothing.
 same() {
   same_one=$(content "$1") && same_other=$(content "$2") && [ "$same_one" = "$same_other" ]
 }
@@ -42,30 +43,31 @@ others_may_write() {
   return 1
 }
 
-# note NAME COMMAND...: what the command prints becomes a file for undo: whole or not at all, and on
-# the disk before the change that it tells of.
+# note NAME COMMAND...: stores the command's output as a file for undo, completely or not at all. It
+# must be on the disk before the change that it describes.
 note() {
   note_name=$1
   shift
   "$@" >"$undo/note" && flush "$undo/note" && mv -f "$undo/note" "$undo/$note_name"
 }
 
-# remember_mode PATH NAME: mode and existence as they are before our first change, once.
+# remember_mode PATH NAME: stores the mode, or that the file does not exist, before our first
+# change.
 remember_mode() {
   if [ -e "$undo/$2.mode" ] || [ -e "$undo/$2.absent" ]; then return 0; fi
   if [ -e "$1" ]; then note "$2.mode" mode_of "$1"; else : >"$undo/$2.absent"; fi
 }
 
-# remember PATH NAME: the content too.
+# remember PATH NAME: stores the content too.
 remember() {
   remember_mode "$1" "$2" || return 1
   if [ -e "$undo/$2.absent" ] || [ -e "$undo/$2.old" ] || [ ! -f "$1" ]; then return 0; fi
   note "$2.old" cat "$1"
 }
 
-# edit PATH NAME COMMAND...: changes a file's content. NAME.new is what we made of it; it goes for
-# good once the user has changed the file in between, and undo then takes out single lines. NAME.next
-# is what we are about to make of it.
+# edit PATH NAME COMMAND...: changes a file's content. NAME.new stores the content that we wrote. If
+# the user has changed the file since, NAME.new is removed for good, and undo then removes only our
+# lines. NAME.next is the content that we are about to write.
 edit() {
   edit_path=$1
   edit_name=$2
@@ -78,9 +80,9 @@ edit() {
   edit_path=
 }
 edit_path=
-# A file whose content we have not changed yet must be as we remember it.
+# A file that we have not changed yet must still have the content that we remembered.
 as_we_left_it() {
-  if same "$1" "$undo/$2.next"; then # a crash came before keep_next
+  if same "$1" "$undo/$2.next"; then # an earlier run crashed before keep_next
     mv -f "$undo/$2.next" "$undo/$2.new"
   elif [ -e "$undo/$2.new" ]; then
     same "$1" "$undo/$2.new"
@@ -92,7 +94,7 @@ as_we_left_it() {
 }
 mark_edited() { rm -f "$undo/$1.new" "$undo/$1.next" && : >"$undo/$1.edited"; }
 
-# announce_next PATH DRAFT, before the draft becomes PATH; keep_next PATH, afterwards.
+# Call announce_next PATH DRAFT before the draft replaces PATH, and keep_next PATH afterwards.
 announce_next() {
   if [ "$1" != "$edit_path" ] || [ -e "$undo/$edit_name.edited" ]; then return 0; fi
   if [ -n "$changed_meanwhile" ]; then mark_edited "$edit_name"; else note "$edit_name.next" cat "$2"; fi
@@ -102,14 +104,14 @@ keep_next() {
   mv -f "$undo/$edit_name.next" "$undo/$edit_name.new"
 }
 
-# set_mode PATH NAME CLEAR SET: takes bits of the mode away and adds others, all octal. NAME.newmode
-# lists the modes that we gave it.
+# set_mode PATH NAME CLEAR SET: clears and sets bits of the mode, all octal. NAME.newmode lists the
+# modes that we set.
 set_mode() {
   remember_mode "$1" "$2" && set_mode_new=$(printf %o $((0$(mode_of "$1") & ~0$3 | 0$4))) || return 1
   note "$2.newmode" below "$undo/$2.newmode" "$set_mode_new" && chmod "$set_mode_new" "$1"
 }
 
-# tighten PATH NAME LABEL: what others may write, sshd (StrictModes) and ssh refuse to read.
+# tighten PATH NAME LABEL: sshd (StrictModes) and ssh refuse to read files that others can write.
 tighten() {
   [ -e "$1" ] || return 0
   if others_may_write "$1"; then
@@ -122,7 +124,8 @@ owner_may_edit() { case $(mode_of "$1") in *[67]??) return 0 ;; esac; return 1; 
 
 key_is_there() { grep -q "^$key_match" "$keys" 2>/dev/null; }
 
-# own PATH NAME LABEL: what belongs to another user we cannot change, and sshd may not read.
+# own PATH NAME LABEL: fails for a file of another user, which we cannot change and sshd may not
+# read.
 own() {
   if [ ! -e "$1" ] || [ "$(stat -L -c %u "$1")" = "$(id -u)" ]; then return 0; fi
   if [ "$(id -u)" != 0 ] && key_is_there; then return 0; fi
@@ -133,9 +136,9 @@ set_owner() {
   remember_mode "$1" "$2" && note "$2.owner" stat -L -c %u "$1" && chown 0 "$1"
 }
 
-# replace PATH COMMAND...: what the command prints becomes the content, in one step and only if the
-# command succeeds. Keeps the mode, and goes through a link if PATH is one. Starts again if another
-# program changes the file in the meantime. Returns 2 if the file cannot be replaced in one step.
+# replace PATH COMMAND...: replaces the content by the command's output, in one step and only if the
+# command succeeds. Keeps the mode, and follows a symbolic link. Starts again if another program
+# changes the file in the meantime. Returns 2 if the file cannot be replaced in one step.
 replace() {
   replace_name=$1
   replace_path=$(readlink -f "$1") || replace_path=$1
@@ -155,52 +158,54 @@ replace() {
   rm -f "$replace_path.muster"
   return "$replace_result"
 }
-# Else the disk is full.
+# Whether a draft cannot be created here at all. If it could, its failure means that the disk is
+# full.
 draft_must_fail() { [ -e "$replace_path.muster" ] || [ ! -w "${replace_path%/*}" ]; }
 draft() {
   if [ -e "$replace_path" ]; then cp -p "$replace_path" "$replace_path.muster" || return 1; fi
   "$@" >"$replace_path.muster" && flush "$replace_path.muster"
 }
 
-# To the disk before anything builds on it, or a power failure could leave an empty file. An old sync
-# flushes all files.
+# Flushes to the disk before anything depends on the file, because a power failure could otherwise
+# leave it empty. An old sync ignores the argument and flushes all files.
 flush() { ! command -v sync >/dev/null 2>&1 || sync "$1" 2>/dev/null; }
 
-# without FLAGS... FILE: the lines of a file that grep does not find. No line left is no failure.
+# without FLAGS... FILE: prints the lines that grep does not find. Printing no line is not a
+# failure.
 without() { grep $as_text -v "$@" || [ $? = 1 ]; }
 as_text=
-if echo x | grep -q -a x 2>/dev/null; then as_text=-a; fi # else a NUL byte would hide all lines
+if echo x | grep -q -a x 2>/dev/null; then as_text=-a; fi # without -a, a NUL byte would hide all lines
 
 if_there() { if [ -e "$1" ]; then cat "$1"; fi; }
 below() { if_there "$1" && next_line "$1" "$2"; }
-# A last line without a newline must not grow together with ours.
+# If the last line lacks a newline, ours must not be joined to it.
 next_line() {
   if [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ]; then printf '\n%s\n' "$2"; else printf '%s\n' "$2"; fi
 }
 above() { printf '%s\n' "$2" && if_there "$1"; }
 
-# add_line below|above PATH LINE NAME: undo knows of the line before it is there.
+# add_line below|above PATH LINE NAME: the line is recorded for undo before it is added.
 add_line() {
   note "$4.added" below "$undo/$4.added" "$3" || return 1
   replace "$2" "$1" "$2" "$3" && return 0
   [ $? = 2 ] && [ "$1" = below ] && append "$2" "$3"
 }
 
-# For a bind mount, a file with chattr +a, and a file in a folder that we may not write to. Nobody
-# checks what others append at the same time.
+# For a bind mount, a file with chattr +a, or a file in a read-only folder. Changes that other
+# programs make at the same time are not detected.
 append() {
   changed_meanwhile=1
   next_line "$1" "$2" >>"$1"
 }
 
-# The folder for undo; ~/.ssh is there afterwards.
+# Creates the folder for undo, and ~/.ssh if it is missing.
 prepare() {
   if mkdir "$ssh" 2>/dev/null; then
     mkdir -p "$undo" && : >"$undo/ssh.absent" || fail 'could not write to ~/.ssh'
     say 'changed created ~/.ssh'
     if command -v restorecon >/dev/null 2>&1; then restorecon "$ssh" 2>/dev/null; fi
   elif ! owner_may_all "$ssh"; then
-    # Not by set_mode: nothing can be remembered in there yet.
+    # set_mode cannot be used, because nothing can be stored in the folder yet.
     prepare_mode=$(mode_of "$ssh")
     chmod u+rwx "$ssh" && mkdir -p "$undo" || fail 'could not write to ~/.ssh'
     if [ ! -e "$undo/ssh.mode" ] && [ ! -e "$undo/ssh.absent" ]; then note ssh.mode echo "$prepare_mode"; fi
@@ -210,11 +215,12 @@ prepare() {
   mkdir -p "$undo" || fail "could not create $undo"
 }
 
-# One at a time: with a shared home folder every host of the cluster edits the same files. Fails when
-# the folder is gone: then another host has undone it all.
+# With a shared home folder, all hosts of the cluster edit the same files, so only one may do so at
+# a time. Fails if the folder no longer exists: then another host has undone everything.
 lock() {
   lock_tries=0
-  lock_misses=0 # in a row: nobody has it, and yet we do not get it
+  # tries in a row that fail although nobody has the lock
+  lock_misses=0
   until mkdir "$undo/lock" 2>/dev/null; do
     [ -d "$undo" ] || return 1
     lock_tries=$((lock_tries + 1))
@@ -228,7 +234,7 @@ lock() {
   trap 'exit 1' HUP INT TERM
 }
 
-# carry_out FUNCTION: tried dry first, so that where nothing is to do nothing is touched.
+# carry_out FUNCTION: makes a dry run first, so that nothing is touched if nothing has to change.
 carry_out() {
   carry_out_plan=$(dry=1 && "$1") || { printf '%s\n' "$carry_out_plan"; exit 1; }
   if [ -z "$carry_out_plan" ]; then return 0; fi
@@ -237,7 +243,7 @@ carry_out() {
     return 0
   fi
   prepare
-  # An undo on another host may take the folder away in between.
+  # An undo on another host may remove the folder in between.
   lock || { prepare && lock; } || fail "$undo keeps disappearing; perhaps an undo is running"
   "$1"
 }
@@ -264,8 +270,8 @@ do_install() {
   fi
 }
 
-# Verb include. Needs include_line. Only at the top does it hold for every host: below a Host line
-# it would be conditional.
+# Verb include. Needs include_line. The line must be at the top of the file, because below a Host
+# line it would apply to some hosts only.
 do_include() {
   tighten "$config" config '~/.ssh/config'
   if [ -e "$config" ] &&
@@ -278,19 +284,20 @@ do_include() {
 }
 
 write_text() {
-  # A here-document: a private key must not stand in an argument list, even if printf were a program.
+  # A here-document keeps the private key out of argument lists, even where printf is a program.
   cat >"$1.muster" <<END_OF_TEXT && flush "$1.muster" && mv -f "$1.muster" "$1"
 $2
 END_OF_TEXT
 }
 
-# put PATH TEXT LABEL: a file of our own.
+# put PATH TEXT LABEL: writes a file of our own.
 put() {
   if [ "$(cat "$1" 2>/dev/null)" != "$2" ]; then change "wrote $3" write_text "$1" "$2"; fi
 }
 
-# put_named FOLDER TEXT: lines "name content", each to the file FOLDER/name; named_count says how many
-# are new. No process a line: there may be thousands.
+# put_named FOLDER TEXT: reads lines "name content" and writes each to the file FOLDER/name.
+# named_count is the number of new files. Starts no process per line, because there may be
+# thousands.
 put_named() {
   named_count=0
   while read -r named_name named_line; do
@@ -311,12 +318,12 @@ mesh_config() {
   printf '# Written by `muster setup --host-to-host`; `muster setup --undo` takes it away.\nHost'
   (cd "$mesh/known_hosts.d" 2>/dev/null && for name in *; do printf ' %s' "$name"; done)
   printf '\n%s\n' "$mesh_settings"
-  # An ssh before 8.5 does not know it, and would read nothing at all. (IgnoreUnknown here would
-  # switch off the user's own.)
+  # ssh before 8.5 does not know this option and would reject the whole file. (IgnoreUnknown here
+  # would override the user's own.)
   if ssh -F /dev/null -G -o KnownHostsCommand=none x >/dev/null 2>&1; then echo '  KnownHostsCommand none'; fi
 }
 
-# The hosts' lines in authorized_keys: of those that we added, the outdated ones go.
+# Updates the hosts' lines in authorized_keys. Outdated lines that we added are removed.
 set_host_lines() {
   all_of authorized.d >"$mesh/authorized" || return 1
   if_there "$undo/authorized_keys.added" | without -xF -f "$mesh/authorized" | grep '^from=' >"$mesh/outdated"
@@ -332,9 +339,9 @@ missing_host_lines() {
   if [ -s "$keys" ]; then all_of authorized.d | without -xF -f "$keys"; else all_of authorized.d; fi
 }
 
-# Verb mesh: this host reaches the others, and they it. Needs mesh_keys (lines "name
-# authorized_keys-line"), mesh_pins (lines "name known_hosts-line"), mesh_settings, include_line. What
-# earlier runs brought for other hosts stays.
+# Verb mesh: lets this host reach the others, and the others reach it. Needs mesh_keys (lines "name
+# authorized_keys-line"), mesh_pins (lines "name known_hosts-line"), mesh_settings and include_line.
+# What earlier runs added for other hosts stays.
 do_mesh() {
   mesh=$ssh/muster-mesh
   if [ ! -d "$mesh/known_hosts.d" ] || [ ! -d "$mesh/authorized.d" ]; then
@@ -351,10 +358,10 @@ do_mesh() {
   do_include
 }
 
-# undo_content PATH NAME LABEL: the old content where the file is what we made of it, else only our
-# lines go.
+# undo_content PATH NAME LABEL: restores the old content if the file is as we left it; otherwise
+# removes only our lines.
 undo_content() {
-  if [ "$dry" != 1 ]; then rm -f "$(readlink -f "$1").muster" 2>/dev/null; fi # of a script that was killed
+  if [ "$dry" != 1 ]; then rm -f "$(readlink -f "$1").muster" 2>/dev/null; fi # left by a script that was killed
   if as_we_made_it "$1" "$2"; then
     if [ -e "$undo/$2.absent" ]; then
       change "removed $3" rm -f "$1"
@@ -371,7 +378,8 @@ old_content() { as_we_made_it "$1" "$2" && cat "$undo/$2.old"; }
 as_we_made_it() { same "$1" "$undo/$2.new" || same "$1" "$undo/$2.next"; }
 take_out() { replace "$1" without -xF -f "$2" "$1"; }
 
-# mode_before PATH NAME: the mode to go back to; nothing where we did not set it or the user did since.
+# mode_before PATH NAME: the mode to restore; nothing if we did not set it or the user has changed
+# it since.
 mode_before() {
   if [ ! -e "$1" ] || [ ! -e "$undo/$2.newmode" ] || [ ! -e "$undo/$2.mode" ]; then return 0; fi
   if grep -qx -- "$(mode_of "$1")" "$undo/$2.newmode"; then cat "$undo/$2.mode"; fi
@@ -385,16 +393,17 @@ undo_owner() {
   change "restored the owner of $3" chown "$(cat "$undo/$2.owner")" "$1"
 }
 
-# Rename first: a process that waits for the lock must not get it in a half-removed directory, and
+# Renames first. A process that waits for the lock must not get it in a half-removed directory, and
 # after a crash it must be clear what is left to undo.
 discard() {
   mv "$1" "$1.removed-$$" || return 1
-  if [ ! -e "$undo" ]; then trap - EXIT; fi # a lock there is not ours any more
+  if [ ! -e "$undo" ]; then trap - EXIT; fi # a lock there is no longer ours
   rm -rf "$1.removed-$$"
 }
 clear_discarded() { [ "$dry" = 1 ] || rm -rf "$undo".removed-[0-9]* "$ssh/$folder".removed-[0-9]* 2>/dev/null; }
 
-# Lines that another launcher added. The host-to-host key's is nobody's in particular.
+# Lines that another launcher added. Lines for host-to-host keys belong to no launcher in
+# particular.
 others_lines() { grep -vF -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null | grep -v '^from='; }
 
 our_lines() { grep -F -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null; }
@@ -403,12 +412,12 @@ drop_lines() {
     replace "$undo/authorized_keys.added" without -xF -- "$1" "$undo/authorized_keys.added"
 }
 
-# Verb undo. Needs our_keys ("ssh-ed25519 AAAA...", one a line; empty: all that were added). Modes
-# last: a file must be writable to be restored.
+# Verb undo. Needs our_keys ("ssh-ed25519 AAAA...", one per line; empty: all that were added). Modes
+# come last, because a file must be writable to be restored.
 do_undo() {
   clear_discarded
   if [ ! -d "$undo" ]; then
-    [ "$dry" = 1 ] || rmdir "$ssh/$folder" 2>/dev/null # a crash came before its first file
+    [ "$dry" = 1 ] || rmdir "$ssh/$folder" 2>/dev/null # setup crashed before it wrote its first file
     return 0
   fi
   if [ "$dry" != 1 ]; then lock || return 0; fi
@@ -427,7 +436,8 @@ do_undo() {
   undo_owner "$ssh" ssh '~/.ssh'
   undo_mode "$HOME" home 'the home directory'
   undo_ssh_mode=$(mode_before "$ssh" ssh)
-  # Now, while a crash leaves us the files for undo; later where we could not remove them then.
+  # Restore the mode now, while the files for undo would survive a crash. If the restored mode would
+  # prevent us from removing them, restore it later.
   case $undo_ssh_mode in *7??) undo_mode "$ssh" ssh '~/.ssh' && undo_ssh_mode= ;; esac
   undo_made=0
   if [ -e "$undo/ssh.absent" ]; then undo_made=1; fi
@@ -437,15 +447,15 @@ do_undo() {
   if [ "$undo_made" = 1 ] && [ "$dry" != 1 ] && rmdir "$ssh" 2>/dev/null; then say 'changed removed ~/.ssh'; fi
 }
 
-# Verb prepare, on the launcher. ssh reads no configuration that others may write, so that comes
-# before any login.
+# Verb prepare, on the launcher. Must run before any login, because ssh reads no configuration that
+# others may write.
 do_prepare() {
   if [ "$dry" != 1 ]; then prepare; elif [ ! -d "$ssh" ]; then say 'changed created ~/.ssh'; fi
   tighten "$config" config '~/.ssh/config'
 }
 
-# Verb identity: a key of this host's own, whose private half stays here, and the addresses of
-# interfaces that other hosts can see. (id_ed25519 was a key that all hosts had.)
+# Verb identity: creates this host's own key, whose private half stays here, and prints the
+# addresses of interfaces that other hosts can see. (id_ed25519 was a key that all hosts shared.)
 do_identity() {
   mesh=$ssh/muster-mesh
   if [ ! -e "$mesh/own_ed25519" ]; then change 'created the key ~/.ssh/muster-mesh/own_ed25519' make_own_key; fi
@@ -465,7 +475,7 @@ tell_identity() {
 }
 
 run_verb() {
-  printf '\n'  # start-up files may have printed half a line
+  printf '\n'  # start-up files may have printed an incomplete line
   case $verb in
     install) carry_out do_install ;;
     include) carry_out do_include ;;

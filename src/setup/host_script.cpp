@@ -26,7 +26,8 @@ std::string whole(std::string text) {
   return text;
 }
 
-// "ssh-ed25519 AAAA..." of a public key line: what makes two lines the same key.
+// The part "ssh-ed25519 AAAA..." of a public key line. Lines with the same part contain the same
+// key.
 std::string_view type_and_key(std::string_view line) {
   const std::size_t first = line.find(' ');
   if (first == std::string_view::npos) return line;
@@ -40,7 +41,7 @@ std::string mesh_settings(const MeshPart& part) {
   return text +
          "  IdentityFile ~/.ssh/muster-mesh/own_ed25519\n"
          "  IdentitiesOnly yes\n"
-         // One file and no %n: hosts may have an older ssh than the launcher must have.
+         // A single file and no %n, because hosts may have an older ssh than the launcher needs.
          "  UserKnownHostsFile ~/.ssh/muster-mesh/known_hosts\n"
          "  GlobalKnownHostsFile /dev/null\n"
          "  StrictHostKeyChecking yes\n"

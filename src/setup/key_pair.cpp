@@ -11,7 +11,7 @@ namespace muster::setup {
 
 Result<void> make_key_pair(const std::string& path, const std::string& comment) {
   const std::string draft = path + ".new";
-  // Of one that was killed: ssh-keygen would ask before it replaces them.
+  // A killed call may have left these files; ssh-keygen would ask before replacing them.
   ::unlink(draft.c_str());
   ::unlink((draft + ".pub").c_str());
   MUSTER_TRY(const sys::Ended ended, sys::run({.argv = {"ssh-keygen", "-q", "-t", "ed25519", "-N",

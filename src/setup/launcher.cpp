@@ -17,7 +17,7 @@
 namespace muster::setup {
 namespace {
 
-// 8.4 brought SSH_ASKPASS_REQUIRE, 8.5 the tokens in UserKnownHostsFile that a file a host needs.
+// SSH_ASKPASS_REQUIRE needs 8.4. Tokens in UserKnownHostsFile, for one file per host, need 8.5.
 constexpr std::pair<int, int> kOldestSsh = {8, 5};
 
 Result<sys::Ended> run_ok(std::vector<std::string> argv) {
@@ -41,10 +41,10 @@ Result<void> check_ssh_version() {
               "may be older"});
 }
 
-// ssh looks for ~/.ssh in the account's home folder whatever HOME says.
+// ssh looks for ~/.ssh in the account's home folder, whatever HOME says.
 Result<void> check_home(const std::string& home) {
   const auto account = run_ok({"getent", "passwd", std::to_string(::geteuid())});
-  if (!account) return {};  // no such entry: then HOME is all there is
+  if (!account) return {};  // without an account entry, HOME decides
   std::istringstream stream(account->out);
   std::string field;
   for (int i = 0; i < 6; ++i) std::getline(stream, field, ':');
@@ -147,7 +147,7 @@ Result<std::string> Launcher::public_key(const std::string& path) const {
                             .where = {.file = path},
                             .hint = "create a key: ssh-keygen -t ed25519 -f " + path});
   }
-  // -P '': without a passphrase or not at all; never a prompt.
+  // With -P '', a key that has a passphrase is an error instead of a prompt.
   MUSTER_TRY(const sys::Ended ended, run_ok({"ssh-keygen", "-y", "-P", "", "-f", path}));
   return parse_public_key(ended.out, path);
 }
@@ -162,7 +162,7 @@ std::optional<HostKey> Launcher::pinned_key(const std::string& host) const {
 
 void Launcher::remove_pin(const std::string& host) const {
   ::unlink(pin(host).c_str());
-  ::unlink((pin(host) + ".old").c_str());  // ssh-keygen and ssh may leave one
+  ::unlink((pin(host) + ".old").c_str());  // ssh-keygen and ssh may leave such a file
 }
 
 Result<std::vector<Entry>> Launcher::read_entries() const {

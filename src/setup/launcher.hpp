@@ -1,5 +1,5 @@
-// The launcher's own files: keys, pinned host keys, the list of hosts and the configuration made of
-// it, all below ~/.ssh/muster (mode 0700), and one line in ~/.ssh/config.
+// The launcher's own files: keys, pinned host keys, the list of hosts and the configuration
+// generated from it, all below ~/.ssh/muster (mode 0700), and one line in ~/.ssh/config.
 #pragma once
 
 #include <optional>
@@ -22,13 +22,14 @@ namespace muster::setup {
 // The keys that `ssh-keygen -lf` lists: "256 SHA256:... n1 (ED25519)".
 [[nodiscard]] std::vector<HostKey> parse_key_list(std::string_view out);
 
-// "ssh-ed25519 AAAA... comment" without a newline, or an Error when it is no public key.
+// Returns "ssh-ed25519 AAAA... comment" without a newline, or an Error if the text is not a public
+// key.
 [[nodiscard]] Result<std::string> parse_public_key(std::string_view text, const std::string& file);
 
 class Launcher {
  public:
-  // Refuses where ssh would read other files than we write (HOME is not the account's home) or is
-  // too old.
+  // Fails if ssh is too old, or if HOME is not the account's home folder, so that ssh would read
+  // other files than muster writes.
   [[nodiscard]] static Result<Launcher> open();
 
   [[nodiscard]] std::string folder() const { return home_ + "/.ssh/muster"; }
@@ -41,31 +42,33 @@ class Launcher {
   }
   [[nodiscard]] bool has_pin(const std::string& host) const { return sys::exists(pin(host)); }
 
-  // Makes the folders. Nobody else changes them until the lock goes.
+  // Creates the folders and locks them: no other muster changes them until the returned lock
+  // closes.
   [[nodiscard]] Result<sys::Fd> prepare();
 
-  // Makes an ed25519 key pair without passphrase unless it is there.
+  // Makes an ed25519 key pair without passphrase unless the file exists.
   [[nodiscard]] Result<void> ensure_key(const std::string& path, const std::string& purpose);
-  // Of the private key `path`: its .pub, else what ssh-keygen derives.
+  // The public half of the private key `path`: its .pub file, else what ssh-keygen derives.
   [[nodiscard]] Result<std::string> public_key(const std::string& path) const;
 
-  // The pinned key of a host, if there is one.
+  // The pinned key of a host, if any.
   [[nodiscard]] std::optional<HostKey> pinned_key(const std::string& host) const;
   void remove_pin(const std::string& host) const;
 
   [[nodiscard]] Result<std::vector<Entry>> read_entries() const;
-  // Who is set up, or about to be.
+  // Writes the list of hosts that are set up or about to be.
   [[nodiscard]] Result<void> write_list(std::span<const Entry> entries);
-  // ssh's configuration for these, and the Include.
+  // Writes ssh's configuration for these hosts, and the Include line.
   [[nodiscard]] Result<void> write_config(std::span<const Entry> entries);
 
-  // What undo does here: the Include goes, ~/.ssh/config becomes what it was, the folder goes.
+  // Undoes everything on this machine: removes the Include line, restores ~/.ssh/config and removes
+  // the folder.
   [[nodiscard]] Result<void> undo();
 
-  // What prepare, write_config and undo would change, as far as it can be told beforehand.
+  // What prepare, write_config and undo would change, as far as it can be known in advance.
   [[nodiscard]] Result<std::vector<std::string>> foretell(bool undo) const;
 
-  // What was changed so far, for people.
+  // The changes made so far, for people.
   [[nodiscard]] const std::vector<std::string>& changes() const { return changes_; }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::minutes kScriptDeadline{2};
 constexpr std::chrono::minutes kPersonDeadline{15};  // longer than askpass waits for an answer
 
-// IdentityFile values are expanded by ssh.
+// ssh expands % in IdentityFile values, so % is escaped.
 std::string literal_path(const std::string& path) {
   std::string text;
   for (const char c : path) text += c == '%' ? "%%" : std::string(1, c);
@@ -72,7 +72,7 @@ sys::Command first_command(const Errand& errand, const FirstLogin& login, bool p
   return command;
 }
 
-// What the doorkeeper refused says more than ssh's words about it.
+// If the doorkeeper refused something, its reason replaces ssh's message.
 Visit with_trouble(Visit visit, std::optional<Trouble> trouble) {
   if (!visit.error || !trouble || (trouble->if_denied && !visit.denied)) return visit;
   visit.denied = false;
@@ -84,7 +84,8 @@ Visit with_trouble(Visit visit, std::optional<Trouble> trouble) {
   return visit;
 }
 
-// Entered, but not because somebody accepted its key: something else vouched for it.
+// The error for a login that worked although nobody accepted the host key: ssh trusted it for
+// another reason.
 Error not_pinned(const std::string& host) {
   return {.code = ErrorCode::kUnreachable,
           .what = "ssh logged in although nobody accepted the host key, so muster could not pin it",
@@ -94,13 +95,13 @@ Error not_pinned(const std::string& host) {
                               host)};
 }
 
-// What all rounds of first logins have in common.
+// The data shared by all rounds of first logins.
 struct FirstRounds {
   const Launcher& launcher;
   const std::string& identity;
   bool has_password = false;
   bool person_present = false;
-  std::unordered_map<std::string, HostKey> pinned = {};  // before the first round
+  std::unordered_map<std::string, HostKey> pinned = {};  // pinned before the first round
 
   [[nodiscard]] std::vector<Visit> visit(std::span<const Errand> round,
                                          AskpassServer& server) const;
@@ -135,8 +136,9 @@ std::vector<Visit> FirstRounds::visit(std::span<const Errand> round, AskpassServ
   return visits;
 }
 
-// sshd hangs up (LoginGraceTime) on a person who takes long to compare or to type. What was
-// answered is known by then. Twice: once for the host keys, once for the password.
+// sshd closes connections (LoginGraceTime) while a person takes long to compare or to type. The
+// answers are known by then, so the login is repeated: once for the host keys, once for the
+// password.
 void FirstRounds::repeat_lost(std::span<const Errand> round, std::vector<Visit>& visits,
                               AskpassServer& server) const {
   for (int repeat = 0; repeat < 2 && server.person_was_asked(); ++repeat) {
@@ -164,13 +166,13 @@ std::vector<std::string> first_login_words(const Entry& entry, const FirstLogin&
   set("BatchMode=no");
   set("StrictHostKeyChecking=ask");
   set("UserKnownHostsFile=~/.ssh/muster/known_hosts.d/" + entry.name);
-  set("GlobalKnownHostsFile=/dev/null");  // what is accepted here is pinned here
+  set("GlobalKnownHostsFile=/dev/null");  // only keys that are accepted in this login count
   set("HashKnownHosts=no");
   set("UpdateHostKeys=no");
   set("CheckHostIP=no");
   set("VerifyHostKeyDNS=no");
   set("KnownHostsCommand=none");
-  // For a pinned host ssh itself asks for the key type that it knows.
+  // For a pinned host, ssh itself asks for the key type that it knows.
   if (!login.pinned) {
     set("HostKeyAlgorithms=ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"
         "ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256");
@@ -182,7 +184,7 @@ std::vector<std::string> first_login_words(const Entry& entry, const FirstLogin&
   set("ControlMaster=no");
   set("ControlPath=none");
   for (const std::string_view setting : remote::kOnlyOurCommand) set(std::string(setting));
-  set("LogLevel=ERROR");  // no banner among the reasons
+  set("LogLevel=ERROR");  // keeps banners out of error messages
   if (!login.identity.empty() || login.only_cluster_key) set("IdentitiesOnly=yes");
   const auto identity = [&words](const std::string& path) {
     words.insert(words.end(), {"-i", literal_path(path)});
@@ -205,7 +207,8 @@ Visit judge_visit(const std::string& host, const Result<sys::Ended>& ended,
   if (visit.report.ended) return visit;
   if (const auto presented = presented_key(ended->err)) {
     visit.error = changed_key(host, pinned, *presented);
-  } else if (visit.entered()) {  // NOLINT(bugprone-branch-clone): the last is for the unforeseen
+  } else if (visit.entered()) {
+    // NOLINT(bugprone-branch-clone): the last one is for unforeseen cases.
     visit.error = script_error(host, *ended, visit.report);
   } else if (ended->timed_out) {
     visit.error = Error{.code = ErrorCode::kTimeout,
@@ -230,7 +233,7 @@ std::vector<Visit> visit_by_key(const Launcher& launcher, std::span<const Errand
   for (const Errand& errand : errands) {
     sys::Command command{
         .argv = {"ssh", "-T"}, .input = errand.script, .deadline = kScriptDeadline};
-    // The first setting of an option counts.
+    // ssh uses the first setting of an option.
     if (!keep_open) command.argv.insert(command.argv.end(), {"-o", "ControlMaster=no"});
     const std::vector<std::string> words =
         remote::ssh_words({.user = errand.entry.user, .port = errand.entry.port});
@@ -272,7 +275,8 @@ Result<FirstVisits> visit_first(const Launcher& launcher, std::span<const Errand
   }
   for (Visit& visit : result.visits) {
     if (visit.entered() && !launcher.has_pin(visit.host)) visit.error = not_pinned(visit.host);
-    // ssh pins before it authenticates: a key that opened nothing is not kept.
+    // ssh pins the key before it authenticates. Without a successful login, the pin is removed
+    // again.
     if (!visit.entered() && rounds.pinned.count(visit.host) == 0) launcher.remove_pin(visit.host);
   }
   result.offers = server->offers();

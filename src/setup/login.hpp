@@ -1,5 +1,5 @@
-// Runs host.sh on hosts: by the key over the shared connection, or in a first login that ssh asks
-// questions about.
+// Runs host.sh on hosts: with the installed key over the shared connection, or in a first login,
+// during which ssh asks questions.
 #pragma once
 
 #include <chrono>
@@ -18,62 +18,63 @@
 
 namespace muster::setup {
 
-constexpr std::size_t kAtOnce = 64;  // connections
+constexpr std::size_t kAtOnce = 64;  // connections at a time
 
-// One host to run a script on.
+// A host, and the script to run on it.
 struct Errand {
   Entry entry;
   std::shared_ptr<const std::string> script;
 };
 
-// What came of it: the script's report, or why there is none.
+// The result: the script's report, or why there is none.
 struct Visit {
   std::string host;
   ScriptReport report = {};
   std::optional<Error> error = {};
-  bool denied = false;  // the host was reached, is the right one, and accepted no key of ours
-  bool lost = false;    // the connection ended before the script began, for no reason that ssh gave
+  bool denied = false;  // the right host was reached, but it accepted no key of ours
+  bool lost = false;    // the connection ended before the script began, without a reason from ssh
 
-  // The script ran, so files there may have changed.
+  // Whether the script ran, so that files on the host may have changed.
   [[nodiscard]] bool entered() const {
     return report.ended || report.failure || !report.changes.empty();
   }
 };
 
 struct FirstLogin {
-  bool pinned = false;            // the host's key is known already
-  std::string identity = {};      // --identity: a key that opens the hosts
-  bool only_cluster_key = false;  // no other key is tried: a password is at hand
+  bool pinned = false;            // the host's key is already known
+  std::string identity = {};      // --identity: a key that already opens the hosts
+  bool only_cluster_key = false;  // try no other key, because a password is available
   std::string key = {};           // the entry's private key
 };
 
-// The ssh words of a first login up to but without the host. Pure.
+// The ssh arguments of a first login, up to but without the host. Pure.
 [[nodiscard]] std::vector<std::string> first_login_words(const Entry& entry,
                                                          const FirstLogin& login);
 
-// How a visit ended, from what ssh and the script said. `pinned` is the key that the host should
-// have. Pure.
+// Interprets how a visit ended, from ssh's and the script's output. `pinned` is the key that the
+// host should have. Pure.
 [[nodiscard]] Visit judge_visit(const std::string& host, const Result<sys::Ended>& ended,
                                 const std::optional<HostKey>& pinned);
 
-// By the key, no questions. `keep_open` leaves the shared connection open for the next command.
-// Cost: one session a host, 64 at a time.
+// Visits hosts with the key and without questions. `keep_open` leaves the shared connections open
+// for the next command. Cost: one session per host, 64 at a time.
 [[nodiscard]] std::vector<Visit> visit_by_key(const Launcher& launcher,
                                               std::span<const Errand> errands, bool keep_open);
 
 struct FirstVisits {
   std::vector<Visit> visits;
-  std::vector<KeyOffer> offers;  // the host keys that were asked about
+  std::vector<KeyOffer> offers;  // the host keys that ssh asked about
 };
 
-// First logins, 64 at a time: that many keys are shown at once, and held open meanwhile.
+// Makes first logins, 64 at a time. So up to 64 host keys are shown together, and their connections
+// stay open meanwhile.
 [[nodiscard]] Result<FirstVisits> visit_first(const Launcher& launcher,
                                               std::span<const Errand> errands,
                                               const std::string& identity, DoorPolicy policy,
                                               Person& person);
 
-// Lets go of open connections, so that the next one shows what a new login meets. Sessions that
-// still run on them go on.
+// Stops sharing open connections, so that the next command makes a new login. Sessions that still
+// use them continue.
 void stop_sharing(std::span<const Entry> entries);
 
 }  // namespace muster::setup

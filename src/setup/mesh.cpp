@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kAllPairsUpTo = 64;
 constexpr std::chrono::seconds kPairDeadline{30};
 constexpr std::chrono::seconds kKnockTimeout{5};
-constexpr std::size_t kMostAddresses = 16;  // of one host, each of which costs a login
+constexpr std::size_t kMostAddresses = 16;  // per host, because each costs a login
 
 bool is_address(const std::string& text) {
   in6_addr parsed{};
@@ -33,10 +33,10 @@ std::vector<Errand> same_errand(std::span<const Entry> entries, std::string scri
   return errands;
 }
 
-// A host of the mesh, as far as its words were confirmed.
+// A host of the mesh, with what it claims and what was confirmed.
 struct Member {
   Entry entry;
-  std::string pin;  // what the launcher's known_hosts file for it says
+  std::string pin;  // content of the launcher's known_hosts file for this host
   std::string public_key;
   std::vector<std::string> claimed;
   std::vector<std::string> addresses = {};  // those of `claimed` where the host itself answered
@@ -61,7 +61,7 @@ Error bad_key(const std::string& host) {
           .hint = "install OpenSSH's client (ssh and ssh-keygen) on the host"};
 }
 
-// ssh expands % in the command of a proxy.
+// A proxy command through this peer. ssh expands % in it, so % is escaped.
 std::string through(const Entry& peer) {
   std::string command;
   for (const std::string& word : remote::ssh_words({.user = peer.user, .port = peer.port})) {
@@ -71,7 +71,7 @@ std::string through(const Entry& peer) {
   return "ProxyCommand=" + command + "-W '[%h]:%p' -- " + sys::quote(peer.name);
 }
 
-// A login to the host at this address; its key must be the pinned one.
+// The command that logs in to the member at this address and accepts only its pinned key.
 sys::Command knock(const Member& member, const std::string& address, const Entry* peer) {
   const std::string pinned_name = member.pin.substr(0, member.pin.find_first_of(" ,"));
   std::vector<std::string> words = remote::ssh_words(
@@ -79,7 +79,7 @@ sys::Command knock(const Member& member, const std::string& address, const Entry
   std::vector<std::string> settings = {"ControlPath=none", "HostName=" + address,
                                        "HostKeyAlias=" + pinned_name};
   if (peer != nullptr) settings.push_back(through(*peer));
-  for (const std::string& setting : settings) {  // the first setting of an option counts
+  for (const std::string& setting : settings) {  // ssh uses the first setting of an option
     words.insert(words.begin() + 1, {"-o", setting});
   }
   words.insert(words.end(), {"--", member.entry.name, "true"});
@@ -106,8 +106,8 @@ void confirm_addresses(std::span<Member> members, bool through_peers) {
   }
 }
 
-// Who takes part: hosts whose key is good, with the addresses where they answered. The others get
-// an error in their visit.
+// The hosts whose key is valid, with the addresses where they answered. The others get an error in
+// their visit.
 Result<std::vector<Member>> find_members(const Launcher& launcher, std::span<const Entry> entries,
                                          std::vector<Visit>& visits) {
   std::vector<Member> members;
@@ -155,7 +155,7 @@ std::string login_command(const std::string& peer) {
       fmt::join(remote::kOnlyOurCommand, " -o "), sys::quote(peer));
 }
 
-// Round by round; a failure is noted at the host that could not reach its peer.
+// Tests the pairs round by round. A failure is recorded for the host that could not reach its peer.
 std::size_t check_pairs(std::span<const Entry> entries, std::vector<Visit>& visits) {
   if (entries.empty()) return 0;
   remote::Ssh ssh({.user = entries.front().user, .port = entries.front().port});
@@ -193,7 +193,7 @@ std::optional<std::string> plain_key(std::string_view text) {
   constexpr std::string_view kType = "ssh-ed25519 ";
   constexpr std::string_view kBase64 =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
-  constexpr std::size_t kLength = 68;  // of every ed25519 key
+  constexpr std::size_t kLength = 68;  // of every ed25519 key in base64
   if (!text.starts_with(kType)) return std::nullopt;
   const std::string_view key =
       text.substr(kType.size(), text.find(' ', kType.size()) - kType.size());

@@ -1,4 +1,4 @@
-// The password that --password-file names.
+// Reads the password that --password-file names.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace muster::setup {
 
-// The first line of the file, "-" being standard input. A file that anybody else can read is
-// refused; a pipe is not looked at.
+// The first line of the file; "-" means standard input. Rejects a file that other users can read.
+// The mode of a pipe is not checked.
 [[nodiscard]] Result<Secret> read_password(const std::string& path);
 
 }  // namespace muster::setup

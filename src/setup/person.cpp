@@ -18,9 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::minutes kAnswerDeadline{14};  // ssh waits a minute longer for the answer
+constexpr std::chrono::minutes kAnswerDeadline{14};  // askpass gives up a minute later
 
-// Whether there is something to read before the deadline.
+// Whether there is input before the deadline.
 bool typed(int terminal, Clock::time_point deadline) {
   while (true) {
     const auto left =
@@ -31,7 +31,8 @@ bool typed(int terminal, Clock::time_point deadline) {
   }
 }
 
-// Without echo. Signals are off meanwhile, or ^C would leave a terminal without echo.
+// Turns the echo off. Also turns signals off meanwhile, because after Ctrl-C the terminal would
+// stay without echo.
 class Keyboard {
  public:
   Keyboard() : terminal_(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) {
@@ -116,7 +117,7 @@ bool TerminalPerson::accept(std::span<const KeyOffer> offers) {
 }
 
 std::optional<Secret> TerminalPerson::secret(const std::string& prompt) {
-  Keyboard keyboard;  // before the prompt: what is typed at once must not show either
+  Keyboard keyboard;  // before the prompt, so that early keystrokes are not shown either
   tell(prompt);
   auto line = keyboard.line();
   tell("\n");

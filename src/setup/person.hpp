@@ -1,4 +1,4 @@
-// Who accepts keys and knows passwords.
+// The person who accepts host keys and knows passwords.
 #pragma once
 
 #include <chrono>
@@ -12,31 +12,31 @@
 
 namespace muster::setup {
 
-// A host's key that somebody must accept before it is pinned.
+// A host's key that a person must accept before it is pinned.
 struct KeyOffer {
   std::string host;
   std::string address;
   HostKey key;
 };
 
-// Host, address, type and fingerprint in columns; a line an offer. Pure.
+// Host, address, key type and fingerprint in columns, one line per offer. Pure.
 [[nodiscard]] std::string offers_table(std::span<const KeyOffer> offers);
 
-// What is typed up to Enter, key by key. Nothing after Ctrl-C, Ctrl-D or the deadline.
+// Reads a line up to Enter, key by key. Nothing after Ctrl-C, Ctrl-D or the deadline.
 [[nodiscard]] std::optional<Secret> typed_line(int terminal,
                                                std::chrono::steady_clock::time_point deadline);
 
 class Person : public Interface {
  public:
   [[nodiscard]] virtual bool present() const = 0;
-  // All or none.
+  // Accepts either all keys or none.
   [[nodiscard]] virtual bool accept(std::span<const KeyOffer> offers) = 0;
-  // Nothing: the person would not say.
+  // Returns nothing if the person declines.
   [[nodiscard]] virtual std::optional<Secret> secret(const std::string& prompt) = 0;
   virtual void tell(const std::string& text) = 0;
 };
 
-// The one at the terminal; nobody when standard error is none.
+// The person at the terminal. If standard error is not a terminal, nobody is present.
 class TerminalPerson : public Person {
  public:
   [[nodiscard]] bool present() const override;

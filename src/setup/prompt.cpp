@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kFingerprintLength = 50;  // "SHA256:" and 43 characters
 
-// What stands between `before` and the next `after`; empty where either is missing.
+// The text between `before` and the next `after`; empty if either is missing.
 std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
   const std::size_t start = text.find(before);
   if (start == std::string_view::npos) return {};
@@ -24,7 +24,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The last word of `text`: key types are one word.
+// The last word of `text`. Key types are a single word.
 std::string last_word(std::string_view text) {
   const std::size_t start = text.find_last_of(" \n");
   return std::string(start == std::string_view::npos ? text : text.substr(start + 1));
@@ -44,8 +44,8 @@ Prompt host_key_prompt(const std::string& text) {
   return prompt;
 }
 
-// A server words its own prompts, so any that asks for "the" password counts; one that wants the
-// password changed must not get it.
+// Servers word their own prompts, so any question for "the" password counts. A prompt to change the
+// password must not get it.
 bool asks_for_password(std::string_view text) {
   const std::string low = lower_case(text);
   const auto mentions = [&low](std::string_view word) { return has(low, word); };

@@ -1,5 +1,5 @@
-// What the ssh client asks and says, understood. The texts are OpenSSH's (8.5 to 9.x); what a host
-// sends through them is hostile.
+// Parses the prompts and warnings of the ssh client. The texts are OpenSSH's (8.5 to 9.x). What a
+// host sends within them is hostile.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@ namespace muster::setup {
 
 enum class PromptKind {
   kHostKey,       // an unknown host key: may it be trusted?
-  kHostKeyAgain,  // the answer to that was neither yes, no nor the key's fingerprint
+  kHostKeyAgain,  // the answer was neither yes, no nor the key's fingerprint
   kPassword,      // the login password
-  kPassphrase,    // of a private key file on this machine
-  kOther,         // anything else: a one-time code, a password that has run out
+  kPassphrase,    // the passphrase of a private key file on this machine
+  kOther,         // anything else, such as a one-time code or an expired password
 };
 
-// A host's public key, as ssh names it.
+// A host's public key, as ssh describes it.
 struct HostKey {
   std::string type;         // "ED25519"
   std::string fingerprint;  // "SHA256:" and 43 characters
@@ -34,10 +34,10 @@ struct Prompt {
 
 [[nodiscard]] Prompt parse_prompt(std::string_view text);
 
-// "SHA256:" and 43 characters of base64: the only form that is compared or shown.
+// "SHA256:" and 43 characters of base64, the only form that muster compares or shows.
 [[nodiscard]] bool is_fingerprint(std::string_view word);
 
-// The key that a host presented instead of the pinned one, out of ssh's warning.
+// The key that a host presented instead of the pinned one, from ssh's warning.
 [[nodiscard]] std::optional<HostKey> presented_key(std::string_view stderr_text);
 
 }  // namespace muster::setup

@@ -1,4 +1,5 @@
-// A password or passphrase. It is kept in one place, wiped at its end, and copied only by `clone`.
+// A password or passphrase. It exists in one place, is wiped on destruction, and is copied only by
+// `clone`.
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@ class Secret {
   Secret& operator=(const Secret&) = delete;
   ~Secret() { wipe(); }
 
-  // What does not fit is left out.
+  // Characters beyond the capacity are dropped.
   void add(char c) {
     if (size_ < bytes_.size()) bytes_[size_++] = c;
   }
@@ -44,7 +45,7 @@ class Secret {
     size_ = 0;
   }
 
-  // Not a string, which leaves a copy behind wherever it grew.
+  // A string would leave a copy behind whenever it grows.
   std::array<char, 4096> bytes_ = {};
   std::size_t size_ = 0;
 };

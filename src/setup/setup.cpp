@@ -18,11 +18,11 @@
 namespace muster::setup {
 namespace {
 
-// A dead host does not take this long: ssh gives up connecting much earlier. But 64 logins at a
-// time keep a small launcher busy.
+// Generous, because 64 logins at a time keep a small launcher busy. For a dead host, ssh gives up
+// connecting much earlier.
 constexpr std::chrono::minutes kCheckDeadline{2};
 
-// A key that is not there, or that ssh would refuse, must stop us before anything is changed.
+// A missing key, or one that ssh would reject, must stop setup before anything is changed.
 Result<void> check_private(const std::string& file, std::string hint) {
   struct stat status{};
   if (::stat(file.c_str(), &status) != 0) {
@@ -38,7 +38,7 @@ Result<void> check_private(const std::string& file, std::string hint) {
                           .hint = "chmod 600 " + file});
 }
 
-// One run of setup: the hosts asked for, with what is known and found out about each.
+// One run of setup: the requested hosts, and what is known about each.
 class Run {
  public:
   Run(Launcher launcher, SetupRequest request, Person& person)
@@ -50,7 +50,7 @@ class Run {
  private:
   struct Target {
     Entry entry;
-    bool known = false;  // set up before in the same way: the key should do
+    bool known = false;  // already set up in the same way, so the key should work
     bool entered = false;
     HostResult result;
   };
@@ -74,7 +74,8 @@ class Run {
   Person& person_;
   std::vector<Entry> old_;
   std::vector<Target> targets_;
-  std::unordered_map<std::string, std::size_t> places_;                // host to index in targets_
+  // Host name to index in targets_.
+  std::unordered_map<std::string, std::size_t> places_;
   std::map<std::string, std::shared_ptr<const std::string>> scripts_;  // by key file
   std::vector<KeyOffer> offers_;
   std::vector<std::string> notes_;
@@ -143,7 +144,7 @@ void Run::note(const Visit& visit) {
 Result<void> Run::visit_known() {
   MUSTER_TRY(const auto known, errands(all([](const Target& t) { return t.known; }), false));
   for (const Visit& visit : visit_by_key(launcher_, known, true)) {
-    // Somebody took our key out there: back to a first login.
+    // Somebody removed our key on that host, so make a first login again.
     if (visit.denied) targets_[places_.at(visit.host)].known = false;
     note(visit);
   }
@@ -166,17 +167,18 @@ Result<void> Run::visit_new() {
   return {};
 }
 
-// Every host that may be entered is on the list before, or undo would miss it when we are
-// interrupted. The configuration waits: it would keep a first login from the user's own keys.
+// Puts every host that may be entered on the list beforehand; otherwise undo would miss it after an
+// interruption. The configuration is written later, because it would prevent a first login with the
+// user's own keys.
 Result<void> Run::write_plan() {
   MUSTER_CHECK(launcher_.write_list(merge(old_, entries())));
-  // An interrupted setup may have left it behind the list.
+  // After an interrupted setup, the configuration may lack hosts that are on the list.
   const bool any_known = std::any_of(targets_.begin(), targets_.end(),
                                      [](const Target& target) { return target.known; });
   return any_known ? launcher_.write_config(old_) : Result<void>();
 }
 
-// Hosts that were never entered go from the list again.
+// Removes hosts that were never entered from the list.
 Result<void> Run::write_outcome() {
   std::vector<Entry> entered;
   for (const Target& target : targets_) {
@@ -187,7 +189,8 @@ Result<void> Run::write_outcome() {
   return entered.empty() ? Result<void>() : launcher_.write_config(entries);
 }
 
-// As every later command does it: by the key, over the connection that then stays open.
+// Tests each host as every later command reaches it: with the key, over the shared connection,
+// which then stays open.
 void Run::check() {
   std::vector<remote::Task> tasks;
   for (const Target& target : targets_) {

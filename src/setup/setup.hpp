@@ -1,4 +1,4 @@
-// `muster setup`: from a first login to passwordless ssh with pinned host keys.
+// `muster setup`: gets from a first login to passwordless ssh with pinned host keys.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace muster::setup {
 
 struct SetupRequest {
   hosts::Cluster cluster;
-  std::string key = {};       // private key file to use; empty: the cluster's own, made if missing
+  std::string key = {};       // private key file; empty: the cluster's own, created if missing
   std::string identity = {};  // a key that already opens the hosts
   std::optional<Secret> password = {};
   std::optional<Fingerprints> fingerprints = {};
@@ -24,7 +24,7 @@ struct SetupRequest {
   bool dry_run = false;
 };
 
-// What became of one host.
+// The result for one host.
 struct HostResult {
   std::string host;
   std::vector<std::string> changes = {};
@@ -33,15 +33,14 @@ struct HostResult {
 
 struct SetupResult {
   std::vector<std::string> launcher;  // changes on this machine
-  std::vector<HostResult> hosts;      // in the order asked for
+  std::vector<HostResult> hosts;      // in the requested order
   std::vector<KeyOffer> keys = {};    // host keys seen for the first time
   std::vector<std::string> notes = {};
 };
 
-// An Error only when nothing could be begun; else one result a host.
-// Cost: two logins per new host, one per host that is set up already, 64 at a time. The key
-// exchange of a login takes most of the time; the last login stays open for the commands that
-// follow.
+// Fails as a whole only if it could not begin; otherwise returns one result per host. Cost: two
+// logins per new host, and one per host that is already set up, 64 at a time. The key exchange
+// takes most of a login's time. The last login stays open for the commands that follow.
 [[nodiscard]] Result<SetupResult> set_up(SetupRequest request, Person& person);
 
 }  // namespace muster::setup

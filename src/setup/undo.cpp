@@ -32,7 +32,7 @@ HostResult result_of(const Visit& visit) {
   return result;
 }
 
-// Which of the entries are meant; names that are no entry become failed results.
+// The entries that the request names. Names without an entry become failed results.
 std::vector<Entry> chosen(const std::vector<Entry>& entries, const UndoRequest& request,
                           SetupResult& result) {
   std::unordered_set<std::string> wanted(request.hosts.begin(), request.hosts.end());
@@ -69,7 +69,7 @@ std::vector<Errand> undo_errands(const Launcher& launcher, std::span<const Entry
   return errands;
 }
 
-// Closes the connections and drops what the launcher knew of these hosts.
+// Closes the connections to these hosts and removes them from the launcher's files.
 Result<void> let_go(Launcher& launcher, std::vector<Entry> entries,
                     const std::unordered_set<std::string>& gone) {
   std::vector<std::string> names(gone.begin(), gone.end());
@@ -102,9 +102,10 @@ Result<SetupResult> undo(const UndoRequest& request) {
     return result;
   }
   MUSTER_TRY(const sys::Fd lock, launcher.prepare());
-  // An interrupted setup leaves only the list.
+  // An interrupted setup leaves only the list, without the configuration.
   if (!entries.empty()) MUSTER_CHECK(launcher.write_config(entries));
-  // With a shared home folder the first host's undo takes the key from all: open every door first.
+  // With a shared home folder, undoing the first host removes the key from all hosts. So first open
+  // a connection to every host.
   (void)visit_by_key(launcher, undo_errands(launcher, meant, true), true);
   std::unordered_set<std::string> gone(request.given_up.begin(), request.given_up.end());
   for (const Visit& visit : visit_by_key(launcher, undo_errands(launcher, meant, false), true)) {

@@ -1,4 +1,4 @@
-// Takes back what `muster setup` did, on hosts and here, and forgets single hosts.
+// Undoes `muster setup`, on hosts and on the launcher, and forgets single hosts.
 #pragma once
 
 #include <span>
@@ -11,16 +11,17 @@
 namespace muster::setup {
 
 struct UndoRequest {
-  std::vector<std::string> hosts;          // to be reached; both empty: all set up from here
-  std::vector<std::string> given_up = {};  // taken off the list without being reached
+  // Hosts to undo; if both lists are empty: all set up from here.
+  std::vector<std::string> hosts;
+  std::vector<std::string> given_up = {};  // hosts to drop from the list without reaching them
   bool dry_run = false;
 };
 
-// Host by host; one that cannot be reached stays on the list with all that is needed to undo it
-// later. After the last host this machine's own files go.
+// Undoes host by host. A host that cannot be reached stays on the list, with everything needed to
+// undo it later. After the last host, this machine's own files are removed.
 [[nodiscard]] Result<SetupResult> undo(const UndoRequest& request);
 
-// Drops the pinned keys of these hosts; the result says which they were.
+// Removes the pinned keys of these hosts. The result lists which ones had a pinned key.
 [[nodiscard]] Result<SetupResult> forget(std::span<const std::string> hosts, bool dry_run);
 
 }  // namespace muster::setup

@@ -34,8 +34,8 @@ int Fd::release() {
 
 namespace {
 
-// A pipe that the caller's shell made, as for /dev/stdin and <(...), has or had its writer; for a
-// FIFO in a folder one may never come.
+// A FIFO in a folder may never get a writer, so reading it could block forever. A pipe from the
+// caller's shell, as for /dev/stdin and <(...), has or had a writer.
 bool is_lonely_fifo(int fd, const struct stat& status) {
   if (!S_ISFIFO(status.st_mode)) return false;
   struct statfs filesystem{};
@@ -46,8 +46,8 @@ bool is_lonely_fifo(int fd, const struct stat& status) {
   return !is_input;
 }
 
-// Most distributions give each user a group with the user's number, and some let that group write
-// to all new files. Nobody else is in it.
+// Most distributions give each user a private group with the same number as the user, and some let
+// that group write to all new files. No other user is in it.
 bool is_own_group(const struct stat& status) {
   return status.st_uid != 0 && status.st_gid == status.st_uid;
 }
@@ -68,7 +68,7 @@ Result<void> refuse_if_others_write(const struct stat& status, const std::string
                             .where = {.file = path},
                             .hint = std::move(hint)});
   };
-  if (!S_ISREG(status.st_mode)) return {};  // a pipe from our caller
+  if (!S_ISREG(status.st_mode)) return {};  // a pipe from the caller
   if (is_others(status)) {
     return refused(
         fmt::format("this file belongs to another user (uid {}), who could make muster "
@@ -87,7 +87,7 @@ Result<void> refuse_if_others_write(const struct stat& status, const std::string
 }
 
 Result<Fd> open_to_read(const std::string& path, Writers writers) {
-  // O_NONBLOCK: the opening of a FIFO waits for its writer.
+  // O_NONBLOCK, because opening a FIFO would wait for its writer.
   const int no_link = writers == Writers::kOnlyUsAndNoLink ? O_NOFOLLOW : 0;
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | no_link));
   if (!fd.valid() && errno == ELOOP && no_link != 0) {
@@ -157,7 +157,7 @@ std::size_t write_all(int fd, std::string_view bytes) {
     const ssize_t put = ::write(fd, bytes.data() + done, bytes.size() - done);
     if (put > 0) {
       done += static_cast<std::size_t>(put);
-    } else if (put < 0 && errno == EAGAIN) {  // another program made our terminal non-blocking
+    } else if (put < 0 && errno == EAGAIN) {  // another program made the terminal non-blocking
       pollfd writable = {fd, POLLOUT, 0};
       (void)::poll(&writable, 1, -1);
     } else if (put == 0 || errno != EINTR) {
@@ -170,22 +170,22 @@ std::size_t write_all(int fd, std::string_view bytes) {
 
 namespace {
 
-// Else a power failure could bring the old file back.
+// Without this, a power failure could bring the old file back.
 Result<void> sync_folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid() && errno == EACCES) return {};  // a folder that we may write, but not read
-  // EINVAL: a file system that cannot sync folders.
+  if (!fd.valid() && errno == EACCES) return {};  // the folder can be written but not read
+  // EINVAL: the file system cannot sync folders.
   if (fd.valid() && (::fsync(fd.get()) == 0 || errno == EINVAL)) return {};
   return unexpected(system_error("cannot sync the directory", folder));
 }
 
-// A new file beside `path`, synced. It goes with this object, unless it was renamed.
+// A new file beside `path`, synced to disk. The destructor removes it unless it was renamed.
 class Draft {
  public:
   explicit Draft(const std::string& path) : name_(path + ".XXXXXX") {
-    fd_ = Fd(::mkostemp(name_.data(), O_CLOEXEC));  // 0600 until fchmod
+    fd_ = Fd(::mkostemp(name_.data(), O_CLOEXEC));  // mode 0600 until fchmod
   }
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
@@ -207,7 +207,7 @@ Result<void> Draft::fill(const std::string& path, std::string_view content, mode
   if (write_all(fd_.get(), content) < content.size()) {
     return unexpected(system_error("cannot write the file", path));
   }
-  // fchmod: the umask must not decide the mode of a key file.
+  // fchmod, because the umask must not affect the mode of a key file.
   if (::fchmod(fd_.get(), mode) != 0) return unexpected(system_error("cannot set the mode", path));
   if (::fsync(fd_.get()) != 0) return unexpected(system_error("cannot sync the file", path));
   return {};
@@ -232,8 +232,8 @@ Result<void> write_file(const std::string& path, std::string_view content, mode_
 
 namespace {
 
-// For file systems that can neither link nor rename without replacing. A crash may leave half a
-// file.
+// For file systems that can neither link nor rename without replacing. After a crash the file may
+// be incomplete.
 Result<bool> create_in_place(const std::string& path, std::string_view content, mode_t mode) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!fd.valid() && errno == EEXIST) return false;
@@ -249,8 +249,8 @@ Result<bool> create_in_place(const std::string& path, std::string_view content, 
 Result<bool> create_file(const std::string& path, std::string_view content, mode_t mode) {
   Draft draft(path);
   MUSTER_CHECK(draft.fill(path, content, mode));
-  // Network file systems cannot rename without replacing, so use a link; where there are no links,
-  // rename.
+  // Try a link first, because network file systems cannot rename without replacing. Where there are
+  // no links, rename.
   if (::link(draft.name(), path.c_str()) != 0) {
     if (errno == EEXIST) return false;
     if (::renameat2(AT_FDCWD, draft.name(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {

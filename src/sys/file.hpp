@@ -1,5 +1,5 @@
-// Files, read with a limit and written so that a reader sees the old or the new content, never
-// half.
+// Reads files with a size limit, and writes them so that a reader sees either the old or the new
+// content, never an incomplete file.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace muster::sys {
 
-// Closes on destruction. Moves, does not copy.
+// Owns a file descriptor and closes it on destruction. Movable, not copyable.
 class Fd {
  public:
   Fd() = default;
@@ -34,41 +34,42 @@ class Fd {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
-// Who may have written a file: one that makes us run commands must come from this user or root. In
-// a folder where others can put a link, that link could choose one of our own files.
+// Who may have written a file. A file that makes muster run commands must come from this user or
+// root. In a folder where others can create links, a link could select one of the user's other
+// files.
 enum class Writers { kAnybody, kOnlyUs, kOnlyUsAndNoLink };
 
-// Who can put files into a folder; "us" is this user and root.
+// Who can create files in a folder; "us" means this user and root.
 enum class FolderWriters { kOnlyUs, kOthers, kEverybody };
 [[nodiscard]] FolderWriters folder_writers(const std::string& path);
 
-// Refuses what is longer than `max_bytes`: input files are hostile until parsed. Refuses a FIFO,
-// but reads the pipe behind /dev/stdin or <(...).
+// Rejects files longer than `max_bytes`, because input may be hostile. Rejects a FIFO, but reads
+// the pipe behind /dev/stdin or <(...).
 [[nodiscard]] Result<std::string> read_file(const std::string& path,
                                             std::size_t max_bytes = kMaxFileBytes,
                                             Writers writers = Writers::kAnybody);
 
-// Reads a descriptor in pieces to its end, or until `take` returns false because it wants no more.
-// False: it cannot be read, and errno says why.
+// Reads a descriptor piece by piece until its end or until `take` returns false. Returns false if a
+// read fails; errno has the reason.
 [[nodiscard]] bool read_pieces(int fd, const std::function<bool(std::string_view)>& take);
 
-// Writes beside `path` under a temporary name with `mode`, syncs, renames, syncs the folder.
-// Follows no symbolic link at the last component: a link there is replaced.
+// Writes a temporary file beside `path` with `mode`, syncs it, renames it, and syncs the folder. If
+// `path` is a symbolic link, the link itself is replaced.
 [[nodiscard]] Result<void> write_file(const std::string& path, std::string_view content,
                                       mode_t mode);
 
-// The same for a file that must not be there yet; false: it is, and stays as it was.
+// Like write_file, but only creates: returns false and leaves the file as it is if it exists.
 [[nodiscard]] Result<bool> create_file(const std::string& path, std::string_view content,
                                        mode_t mode);
 
-// Renames a file that another program wrote; syncs it before and the folder afterwards.
+// Renames a file that another program wrote. Syncs the file before and the folder afterwards.
 [[nodiscard]] Result<void> move_file(const std::string& from, const std::string& to);
 
-// Writes to any descriptor, in as many parts as it takes; waits while a non-blocking one is full.
-// Returns how many bytes were written. If it is fewer than all, errno says why.
+// Writes to any descriptor, in several steps if necessary, and waits while a non-blocking one is
+// full. Returns the number of bytes written. If that is not all, errno has the reason.
 [[nodiscard]] std::size_t write_all(int fd, std::string_view bytes);
 
-// Like mkdir -p; new folders get `mode`, existing ones are left alone.
+// Like mkdir -p. New folders get `mode`; existing ones are left as they are.
 [[nodiscard]] Result<void> make_folders(const std::string& path, mode_t mode);
 
 [[nodiscard]] bool exists(const std::string& path);
@@ -78,8 +79,8 @@ enum class FolderWriters { kOnlyUs, kOthers, kEverybody };
 [[nodiscard]] std::string state_folder();  // $XDG_STATE_HOME/muster, else ~/.local/state/muster
 [[nodiscard]] std::string cache_folder();  // $XDG_CACHE_HOME/muster, else ~/.cache/muster
 
-// Makes the folder with mode 0700, or verifies that it is ours and nobody else can enter it: what
-// lies in a folder of somebody else's making is not ours.
+// Creates the folder with mode 0700, or checks that it belongs to us and nobody else can enter it.
+// Content of a folder that somebody else created cannot be trusted.
 [[nodiscard]] Result<void> make_private_folder(const std::string& path);
 
 }  // namespace muster::sys

@@ -1,5 +1,5 @@
-// Ignores the first SIGINT or SIGTERM while it exists; the second one does what it always does. For
-// work that takes a moment after which something is printed that the user should not miss.
+// Ignores the first SIGINT or SIGTERM during its lifetime; a second one has its normal effect. For
+// short work whose result is printed afterwards and which the user should not miss.
 #pragma once
 
 #include <array>

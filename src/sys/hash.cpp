@@ -23,7 +23,7 @@ struct FreeState {
 };
 
 Result<Fd> open_regular(const std::string& path) {
-  // O_NONBLOCK: the opening of a FIFO waits for its writer.
+  // O_NONBLOCK, because opening a FIFO would wait for its writer.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return unexpected(system_error("cannot open the file", path));
   struct stat status{};

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenLines{100};
 constexpr std::string_view kErase = "\r\033[K";
 
-bool is_on_screen = false;  // one line for the whole process, as there is one terminal
+bool is_on_screen = false;  // global, because the process has only one terminal
 
 bool can_show() {
   const char* const kind = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)

@@ -1,5 +1,5 @@
-// How far long work has come, in one line at the bottom of the terminal. Only standard error shows
-// it, and only if that is a terminal; whatever else muster prints takes the line's place.
+// Shows the progress of long work in one line at the bottom of the terminal. It appears only on
+// standard error, and only if that is a terminal. Any other output of muster overwrites it.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,12 @@ class LiveLine {
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
-  // In place of what it showed before. Never waits for a terminal that is paused.
+  // Replaces the text shown before. Never waits for a terminal whose output is paused.
   void show(const std::string& text);
   void clear();
 };
 
-// Called at the start of long work, and again for each part that is done.
+// Called at the start of long work, and again whenever a part is done.
 using OnProgress = std::function<void(std::string_view what, std::size_t done, std::size_t of_all)>;
 
 // Shows "checking the hosts: 3 of 16", at most ten times a second.

@@ -1,4 +1,4 @@
-// Where a Unix socket in the file system is reached.
+// Addresses of Unix sockets in the file system.
 #pragma once
 
 #include <optional>

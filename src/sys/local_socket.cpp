@@ -12,10 +12,10 @@
 namespace muster::sys {
 namespace {
 
-constexpr int kBacklog = 512;            // ranks that a host may start at the same moment
-constexpr std::size_t kDescriptors = 2;  // at most, with one message
+constexpr int kBacklog = 512;            // a host may start this many ranks at the same moment
+constexpr std::size_t kDescriptors = 2;  // the most that one message carries
 
-// Room for that many descriptors beside a message.
+// A buffer for the descriptors that come with a message.
 struct Beside {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptors * sizeof(int))> bytes{};
 };
@@ -39,7 +39,7 @@ Result<Fd> listen_locally(const std::string& path) {
 Fd connect_locally(const std::string& path) {
   const auto address = local_address(path);
   if (!address) return {};
-  // Non-blocking: the listener may be stopped and its queue full.
+  // Non-blocking, because the listener may be stopped with a full queue.
   Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (::connect(connection.get(), as_sockaddr(*address), sizeof *address) != 0) {
     return {};

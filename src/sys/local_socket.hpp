@@ -1,4 +1,4 @@
-// Sockets between processes of one host, and descriptors that they pass to each other.
+// Sockets between processes on one host, and passing descriptors through them.
 #pragma once
 
 #include <optional>
@@ -19,13 +19,14 @@ namespace muster::sys {
 // Invalid if nobody listens there.
 [[nodiscard]] Fd connect_locally(const std::string& path);
 
-// The process at the other end, as it was when it connected or began to listen; nothing: not told.
+// The process at the other end, as of when it connected or began to listen; nothing if unknown.
 [[nodiscard]] std::optional<ucred> peer_of(int socket);
 
-// Gives the process at the other end copies of these descriptors, with an empty line.
+// Sends copies of these descriptors to the process at the other end, with an empty line as the
+// message.
 void send_descriptors(int socket, std::span<const int> descriptors);
 
-// Like read(2). Adds the descriptors that came with the bytes.
+// Like read(2), but also appends the descriptors that came with the bytes.
 [[nodiscard]] ssize_t read_with_descriptors(int socket, std::span<char> bytes,
                                             std::vector<Fd>& descriptors);
 

@@ -56,7 +56,7 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& on_t
   return entries;
 }
 
-// One program on the loop. Holds itself until all its handles are closed.
+// One program on the loop. It holds a reference to itself until all its handles are closed.
 class Child : public Process, public std::enable_shared_from_this<Child> {
  public:
   Child(uv_loop_t* loop, Program program) : program_(std::move(program)) {
@@ -76,7 +76,7 @@ class Child : public Process, public std::enable_shared_from_this<Child> {
           .code = failed == UV_ENOENT ? ErrorCode::kEngineMissing : ErrorCode::kSystem,
           .what = fmt::format("cannot start '{}': {}", program_.argv[0], uv_strerror(failed))};
       program_.on_end = nullptr;
-      close();  // libuv initialises the process handle before it can fail
+      close();  // libuv initialises the process handle even when it fails
       return unexpected(std::move(error));
     }
     running_ = true;
@@ -99,7 +99,7 @@ class Child : public Process, public std::enable_shared_from_this<Child> {
     const uv_buf_t buffer =
         uv_buf_init(const_cast<char*>(request->bytes->data()),  // NOLINT: libuv does not write it
                     static_cast<unsigned>(request->bytes->size()));
-    // A program may end without reading; that is its affair.
+    // A write may fail because the program ended without reading. That is not an error.
     const auto done = [](uv_write_t* w, int /*status*/) { delete static_cast<Write*>(w->data); };
     if (uv_write(&request->uv, as_stream(&in_), &buffer, 1, done) != 0) delete request;
   }
@@ -139,7 +139,8 @@ class Child : public Process, public std::enable_shared_from_this<Child> {
   }
 
   static void allocate(uv_handle_t* /*handle*/, size_t /*suggested*/, uv_buf_t* buffer) {
-    static char bytes[65536];  // one thread, and each piece is taken before the next is read
+    // One buffer suffices: the loop has one thread and handles each piece before it reads the next.
+    static char bytes[65536];
     *buffer = uv_buf_init(bytes, sizeof bytes);
   }
 
@@ -245,7 +246,8 @@ struct Watched {
   std::function<void()> call;
 
   static void fire(Handle* handle) {
-    const auto call = static_cast<Watched*>(handle->data)->call;  // it may stop us
+    // copied, because the call may destroy this object.
+    const auto call = static_cast<Watched*>(handle->data)->call;
     call();
   }
   void close() {
@@ -304,15 +306,15 @@ class UvWatch : public Watch {
 }  // namespace
 
 UvLoop::UvLoop() : loop_(std::make_unique<uv_loop_s>()) {
-  // A program that ends without reading its input must not end us; libuv gives children their
-  // default disposition back.
+  // Writing to a program that ended without reading its input must not kill this process. libuv
+  // restores the default action of SIGPIPE in children.
   (void)std::signal(SIGPIPE, SIG_IGN);
   uv_loop_init(loop_.get());
 }
 
 UvLoop::~UvLoop() {
-  // Signals stay until here; programs and timers that somebody still holds are
-  // closed by their owners. Every close must be seen by the loop before it goes.
+  // Signal handles exist until here. The owners of programs and timers close theirs. The loop must
+  // see every close before it can be destroyed.
   uv_walk(
       loop_.get(),
       [](uv_handle_t* handle, void* /*unused*/) {
@@ -325,7 +327,8 @@ UvLoop::~UvLoop() {
     uv_run(loop_.get(), UV_RUN_NOWAIT);
     if (uv_loop_close(loop_.get()) != UV_EBUSY) return;
   }
-  const uv_loop_s* const used = loop_.release();  // by a program that outlives us
+  // Leaked on purpose: a program that outlives the loop still uses it.
+  const uv_loop_s* const used = loop_.release();
   (void)used;
 }
 
@@ -361,7 +364,7 @@ void UvLoop::on_signal(int signal, std::function<void()> on_signal) {
   watched->uv.data = watched;
   uv_signal_start(
       &watched->uv, [](uv_signal_t* s, int /*signal*/) { Watched<uv_signal_t>::fire(s); }, signal);
-  uv_unref(as_handle(&watched->uv));  // it alone keeps no loop running
+  uv_unref(as_handle(&watched->uv));  // a watch alone does not keep the loop running
 }
 
 void UvLoop::drop_signals() {

@@ -1,4 +1,5 @@
-// Programs that run side by side and are spoken to, timers and signals, all on one thread.
+// Runs programs side by side and exchanges data with them; also timers and signals. All on one
+// thread.
 #pragma once
 
 #include <chrono>
@@ -19,27 +20,28 @@ namespace muster::sys {
 
 enum class Stream { kOut, kErr };
 
-// Called with each piece of output as it arrives; pieces end anywhere, also inside a line.
+// Called with each piece of output as it arrives. A piece may end anywhere, even inside a line.
 using OnOutput = std::function<void(Stream, std::string_view)>;
 
 enum class Input {
   kNone,     // /dev/null
-  kPipe,     // Process::write
-  kInherit,  // our own
+  kPipe,     // written with Process::write
+  kInherit,  // this process's own input
 };
 
 struct Program {
   std::vector<std::string> argv;      // argv[0] is looked up in PATH
-  std::vector<std::string> env = {};  // "NAME=value", on top of our own environment
-  std::string folder = {};            // where it starts; empty: where we are
+  std::vector<std::string> env = {};  // "NAME=value", added to our own environment
+  std::string folder = {};            // working directory; empty: ours
   Input input = Input::kNone;
-  std::vector<int> descriptors = {};  // ours that it gets as 3, 4, ...
-  bool own_session = false;           // setsid: a terminal's signals do not reach it
+  std::vector<int> descriptors = {};  // our descriptors that it gets as 3, 4, ...
+  // setsid: a terminal's signals, such as Ctrl-C, do not reach it.
+  bool own_session = false;
   OnOutput on_output = nullptr;
-  // Called once, after the program ended and its outputs were closed; a descendant that keeps them
-  // is waited for one second and then given up.
+  // Called once, after the program has ended and its outputs are closed. If a descendant keeps them
+  // open, it is called one second after the program's end at the latest.
   std::function<void(int code, int signal)> on_end = nullptr;
-  std::function<void()> on_exit = nullptr;  // as soon as the program itself ended
+  std::function<void()> on_exit = nullptr;  // called as soon as the program itself has ended
 };
 
 class Process {
@@ -51,17 +53,17 @@ class Process {
 
   [[nodiscard]] virtual pid_t pid() const = 0;
   [[nodiscard]] virtual bool running() const = 0;
-  // Queued; never waits. What a program does not read is dropped when it ends. The input of one
-  // that leaves too much unread is closed.
+  // Queues the bytes and never waits. Bytes that the program has not read when it ends are dropped.
+  // If too many bytes are unread, the input is closed.
   virtual void write(std::shared_ptr<const std::string> bytes) = 0;
-  virtual void close_input() = 0;  // after what was written
+  virtual void close_input() = 0;  // after the queued bytes are written
   virtual void kill(int signal) = 0;
   // Our ends of its input and output pipes, for a keeper; -1: closed or none.
   [[nodiscard]] virtual int input_descriptor() const = 0;
   [[nodiscard]] virtual int output_descriptor() const = 0;
 };
 
-// Stops when the last copy goes.
+// A timer stops when its last reference is destroyed.
 class Timer {
  public:
   Timer() = default;
@@ -70,7 +72,7 @@ class Timer {
   virtual ~Timer() = default;
 };
 
-// Stops when the last copy goes.
+// A watch stops when its last reference is destroyed.
 class Watch {
  public:
   Watch() = default;
@@ -79,7 +81,7 @@ class Watch {
   virtual ~Watch() = default;
 };
 
-// Tests put one of their own in its place, which starts no process and whose clock does not wait.
+// An interface, because tests use a loop that starts no processes and whose clock does not wait.
 class Loop {
  public:
   Loop() = default;
@@ -87,38 +89,39 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
   virtual ~Loop() = default;
 
-  // An Error when it could not be started; then no callback comes. The Process stays usable after
-  // the program's end (it does nothing then). Callbacks come from run() only.
+  // Returns an Error if the program could not be started; then there are no callbacks. After the
+  // program's end, the Process can still be used but does nothing. Callbacks come only from run().
   [[nodiscard]] virtual Result<std::shared_ptr<Process>> start(Program program) = 0;
 
-  // `repeat` zero: once.
+  // If `repeat` is zero, the timer fires once.
   [[nodiscard]] virtual std::shared_ptr<Timer> timer(std::chrono::milliseconds first,
                                                      std::chrono::milliseconds repeat,
                                                      std::function<void()> on_time) = 0;
 
-  // While the descriptor, which the caller keeps open, can be read. It alone keeps no loop running.
+  // Calls back while the descriptor is readable. The caller keeps the descriptor open. A watch
+  // alone does not keep run() going.
   [[nodiscard]] virtual std::shared_ptr<Watch> watch(int descriptor,
                                                      std::function<void()> on_readable) = 0;
 
-  // Instead of what the signal would do.
+  // The callback replaces the signal's usual effect.
   virtual void on_signal(int signal, std::function<void()> on_signal) = 0;
 
-  // Signals mean again what they meant before on_signal.
+  // Restores what signals did before on_signal.
   virtual void drop_signals() = 0;
 
-  // Until stop(), or until no program runs and no timer is left.
+  // Runs until stop(), or until no program runs and no timer is left.
   virtual void run() = 0;
   virtual void stop() = 0;
-  // Lets what was started and is not held any more come to its end, for so long at most.
+  // Waits, for at most this long, for programs that nobody holds any more to end.
   virtual void drain(std::chrono::milliseconds at_most) = 0;
 
-  // The clock of the timers.
+  // The clock that the timers use.
   [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
   // The wall clock: seconds since 1970.
   [[nodiscard]] virtual double unix_time() const = 0;
 };
 
-// On libuv, with real processes, signals and clocks.
+// The real one: uses libuv, processes, signals and clocks.
 class UvLoop : public Loop {
  public:
   UvLoop();

@@ -8,21 +8,21 @@
 
 namespace muster::sys {
 
-// A regular file that we may execute.
+// Whether it is a regular file that we may execute.
 [[nodiscard]] bool is_program(const std::string& path);
 
-// The directories of a PATH, in order. For exec in `folder`, an empty entry means that folder and a
-// relative one begins there; an empty PATH has one empty entry. Without a folder, empty entries are
-// left out and relative ones stay relative.
+// The directories of a PATH, in order. With a `folder`, empty entries mean that folder and relative
+// entries start there, as for a program executed in it; an empty PATH has one empty entry. Without
+// a folder, empty entries are left out and relative ones stay relative.
 [[nodiscard]] std::vector<std::string> path_folders(std::string_view path,
                                                     const std::string& folder = "");
 
-// Where a program is: a name in the directories above, a path (with '/') from `folder`. Only what
-// is_program accepts counts. Empty: nowhere.
+// The path of a program, given as a name in the directories of `path` or as a path (with '/')
+// relative to `folder`. Only files that is_program accepts count. Empty if there is none.
 [[nodiscard]] std::string find_in_path(const std::string& name, std::string_view path,
                                        const std::string& folder = "");
 
-// The same in our own PATH.
+// Searches this process's own PATH.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name);
 
 }  // namespace muster::sys

@@ -53,7 +53,7 @@ bool shows_colours(int descriptor) {
 
 void hold_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // open() takes the lowest free number. Writing to a read-only descriptor fails.
+    // open() uses the lowest free number, which is this one. Writes to a read-only descriptor fail.
     if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", O_RDONLY);
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kKillAfterTerm{1000};
 
-// One command of run_all: collects its output and keeps its deadline.
+// One command of run_all: collects its output and enforces its deadline.
 class Running : public std::enable_shared_from_this<Running> {
  public:
   Running(Loop& loop, const Command& command, KeptOutput& room,
@@ -47,7 +47,7 @@ class Running : public std::enable_shared_from_this<Running> {
     if (!command_.on_output) return keep(kept, chunk);
     command_.on_output(stream, chunk);
     kept.append(chunk);
-    // Twice as much, so that the bytes are rarely moved.
+    // Trimming only at twice the size avoids moving the bytes on every call.
     if (kept.size() > 2 * kTailBytes) kept.erase(0, kept.size() - kTailBytes);
   }
 
@@ -60,7 +60,7 @@ class Running : public std::enable_shared_from_this<Running> {
   }
 
   void on_deadline() {
-    if (!process_->running()) return;  // its output is being drained, for a second at most
+    if (!process_->running()) return;  // only its output is still being read, for a second at most
     const int signal = ended_.timed_out ? SIGKILL : SIGTERM;
     ended_.timed_out = true;
     process_->kill(signal);
@@ -75,14 +75,14 @@ class Running : public std::enable_shared_from_this<Running> {
 
   Loop& loop_;
   const Command& command_;
-  KeptOutput& room_;  // `of_all`: what is left of it
+  KeptOutput& room_;  // `of_all` is the room that is left
   std::function<void(Result<Ended>)> done_;
   Ended ended_;
   std::shared_ptr<Process> process_;
   std::shared_ptr<Timer> timer_;
 };
 
-// All commands of one call, a limited number of them at a time.
+// All commands of one call, with a limited number running at a time.
 class Batch {
  public:
   using OnEnd = std::function<void(std::size_t, const Result<Ended>&)>;

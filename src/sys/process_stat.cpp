@@ -14,7 +14,7 @@
 namespace muster::sys {
 namespace {
 
-// Fields as proc(5) counts them.
+// Field numbers as in proc(5).
 constexpr int kState = 3;
 constexpr int kParent = 4;
 constexpr int kFlags = 9;
@@ -65,7 +65,7 @@ std::optional<ProcessStat> read_process_stat(pid_t pid) {
   if (pid <= 0) return std::nullopt;
   const Fd file(::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
-  // The kernel writes the whole line at the first read; the longest has about 1,100 bytes.
+  // The kernel returns the whole line at the first read; the longest has about 1,100 bytes.
   std::array<char, 4096> text{};
   ssize_t got = -1;
   do {

@@ -1,4 +1,4 @@
-// What the kernel says about a process in /proc/PID/stat.
+// What the kernel reports about a process in /proc/PID/stat.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,18 @@ struct ProcessStat {
   pid_t parent = 0;
   bool exiting = false;            // it has begun to exit; its descriptors may be closed already
   std::uint64_t major_faults = 0;  // page faults that had to wait for a file or swap
-  std::uint64_t cpu_ticks = 0;    // CPU time in user and kernel mode; sysconf(_SC_CLK_TCK) a second
-  std::uint64_t start_ticks = 0;  // since boot; tells the process from a later one with its number
+  // CPU time in user and kernel mode; sysconf(_SC_CLK_TCK) ticks per second.
+  std::uint64_t cpu_ticks = 0;
+  // Since boot; distinguishes the process from a later one with the same number.
+  std::uint64_t start_ticks = 0;
 
-  // It has exited, even if its parent has not waited for it yet.
+  // Whether it has exited, even if its parent has not waited for it yet.
   [[nodiscard]] bool ended() const { return state == 'Z' || state == 'X' || state == 'x'; }
 
   friend bool operator==(const ProcessStat&, const ProcessStat&) = default;
 };
 
-// Nothing if the text is not that of /proc/PID/stat.
+// Nothing if the text does not have the form of /proc/PID/stat.
 [[nodiscard]] std::optional<ProcessStat> parse_process_stat(std::string_view text);
 
 // Nothing if there is no such process.

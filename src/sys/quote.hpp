@@ -1,4 +1,4 @@
-// Words for a POSIX shell on the other side.
+// Quotes words for a POSIX shell.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace muster::sys {
 
-// One word that `sh` reads back as exactly `word`; left bare where that is safe.
+// Quotes a word so that `sh` reads exactly `word`. Words that are safe stay as they are.
 [[nodiscard]] std::string quote(std::string_view word);
 
 // The words quoted and joined by blanks: a command line to paste.

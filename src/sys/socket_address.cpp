@@ -16,7 +16,7 @@ sockaddr* SocketAddress::pointer() {
 }
 
 int SocketAddress::port() const {
-  sockaddr_in same_place{};  // as in sockaddr_in6
+  sockaddr_in same_place{};  // the port has the same position in sockaddr_in6
   std::memcpy(&same_place, &bytes, sizeof same_place);
   return ::ntohs(same_place.sin_port);
 }

@@ -1,4 +1,4 @@
-// An IPv4 or IPv6 address and a port, as the system's calls take them.
+// An IPv4 or IPv6 address with a port, in the form that system calls take.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct SocketAddress {
   [[nodiscard]] int port() const;
 };
 
-// Nothing for a name and for an address with a zone.
+// Nothing for a host name or for an address with a zone.
 [[nodiscard]] std::optional<SocketAddress> parse_socket_address(const std::string& ip,
                                                                 std::uint16_t port);
 

@@ -1,4 +1,4 @@
-// TCP sockets at numeric addresses. The family follows from the address: "198.18.0.2", "fd00::2".
+// TCP sockets at numeric addresses. The address determines the family: "198.18.0.2", "fd00::2".
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,10 @@
 
 namespace muster::sys {
 
-// A non-blocking socket that listens there; port 0: the kernel chooses one.
+// Opens a non-blocking socket that listens at the address. With port 0 the kernel chooses a free
+// port.
 [[nodiscard]] Result<Fd> listen_tcp(const std::string& address, std::uint16_t port);
 
-[[nodiscard]] int port_of(const Fd& socket);  // 0: it has none
+[[nodiscard]] int port_of(const Fd& socket);  // 0: the socket has no port
 
 }  // namespace muster::sys

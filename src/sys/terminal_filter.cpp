@@ -23,13 +23,13 @@ bool consists_of(std::string_view text, std::string_view allowed) {
   return text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-// After ESC: OSC, DCS, SOS, PM, APC.
+// Whether this byte after ESC begins a string: OSC, DCS, SOS, PM or APC.
 bool begins_string(char byte) {
   return byte == ']' || byte == 'P' || byte == 'X' || byte == '^' || byte == '_';
 }
 
-// Whether "ESC [ PARAMETERS FINAL" only changes colours, erases within its line, or moves the
-// cursor up, down, right, left or to a column.
+// Whether the sequence "ESC [ PARAMETERS FINAL" only changes colours, erases within its line, or
+// moves the cursor up, down, right, left or to a column.
 bool is_harmless(std::string_view parameters, char final) {
   constexpr std::size_t kDigits = 3;
   switch (final) {
@@ -141,7 +141,7 @@ void TerminalFilter::end_control() {
   if (final == 'm') styled_ = !parameters.empty() && parameters != "0";
 }
 
-// A string ends with its line at the latest, so that nobody can hide what others print.
+// The end of the line also ends a string, so that an unfinished one cannot hide later output.
 void TerminalFilter::add_to_string(char byte) {
   constexpr char kCancel = '\x18';
   constexpr char kSubstitute = '\x1a';

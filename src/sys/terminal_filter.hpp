@@ -1,5 +1,6 @@
-// Keeps what programs on other machines print from taking control of the user's terminal: it could
-// set the clipboard, ask the terminal to type answers into the shell, or wipe what is above.
+// Prevents output of programs on other machines from controlling the user's terminal. Control
+// sequences could set the clipboard, make the terminal type commands into the shell, or erase
+// earlier output.
 #pragma once
 
 #include <string>
@@ -7,24 +8,24 @@
 
 namespace muster::sys {
 
-// Passes text in UTF-8, tabs, backspaces, line ends, colours, and what progress bars need: erase
-// the line, move the cursor by a few lines or columns. All other control characters and sequences
-// are left out, and bytes that are not text become '?'. Each line begins in plain colours. Pure.
+// Lets UTF-8 text, tabs, backspaces, line ends, colours, and what progress bars need pass: erasing
+// the line and moving the cursor by a few lines or columns. Removes all other control characters
+// and sequences; bytes that are not text become '?'. Each line begins in plain colours. Pure.
 class TerminalFilter {
  public:
-  // What of `bytes` may be shown. Only a character or sequence that is not complete is held back
+  // Returns the part of `bytes` that may be shown. Only an incomplete character or sequence is kept
   // until the next call.
   [[nodiscard]] std::string take(std::string_view bytes);
 
  private:
   enum class State {
     kText,
-    kCharacter,     // held_: its first bytes
+    kCharacter,     // inside a character; held_ has its first bytes
     kEscape,        // after ESC
-    kIntermediate,  // after ESC and what announces one more byte, such as a character set
-    kControl,       // held_: ESC, '[' and parameters
-    kString,        // until its end: titles, links, the clipboard
-    kStringEscape,  // after ESC within it
+    kIntermediate,  // after ESC and a byte that needs one more, such as for a character set
+    kControl,       // after ESC and '['; held_ has them and the parameters
+    kString,        // inside a string such as a title, a link or clipboard data
+    kStringEscape,  // after ESC within a string
   };
 
   void add(char byte);
@@ -34,11 +35,11 @@ class TerminalFilter {
   void add_to_control(char byte);
   void add_to_string(char byte);
   void end_control();
-  void begin_again(char byte);  // as text: what came before is left out
+  void begin_again(char byte);  // as text, dropping the unfinished sequence
 
   State state_ = State::kText;
   std::string held_;
-  bool styled_ = false;  // colours are set
+  bool styled_ = false;  // the current line has set colours
   std::string shown_;
 };
 
@@ -47,7 +48,8 @@ class ShownStream {
  public:
   explicit ShownStream(int descriptor) : descriptor_(descriptor) {}
 
-  // Writes all of it, filtered if it is a terminal now. False if that failed; errno says why.
+  // Writes all bytes, filtered if the descriptor is a terminal at this moment. Returns false on
+  // failure; errno has the reason.
   bool write(std::string_view bytes);
 
  private:

@@ -30,7 +30,8 @@ Error failed(const std::error_code& code, const std::string& folder) {
 Result<std::vector<std::string>> unreadable_below(const std::string& folder) {
   std::vector<std::string> unreadable;
   std::error_code code;
-  // Opening the top without this flag: one that may not be read is an error, not an empty folder.
+  // The top is opened without skip_permission_denied: if it cannot be read, that is an error, not
+  // an empty folder.
   fs::directory_iterator top(folder, code);
   if (code) return unexpected(failed(code, folder));
   fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,

@@ -1,4 +1,4 @@
-// Folders with all that is below them.
+// Functions on a folder with everything below it.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace muster::sys {
 
-// The files and folders below `folder` that we may not read. Links are not followed.
-// Cost: one look at each file.
+// The files and folders below `folder` that we may not read. Does not follow links. Cost: one look
+// at each file.
 [[nodiscard]] Result<std::vector<std::string>> unreadable_below(const std::string& folder);
 
 }  // namespace muster::sys

@@ -38,8 +38,9 @@ int64_t bytes_in(const NamedTensors& tensors) {
   return bytes;
 }
 
-// The names that writer `index` of `count` has; buffers and random numbers are the first one's.
-// The others go, largest first, to whoever has least: the same on every rank.
+// The names of the tensors that writer `index` of `count` saves. The first writer saves buffers and
+// random numbers. The other tensors go, largest first, to the writer with the fewest bytes so far.
+// Gives the same result on every rank.
 std::set<std::string> part_of(const CollectedState& state, int index, int count) {
   struct Sized {
     int64_t bytes;
@@ -67,7 +68,7 @@ std::set<std::string> part_of(const CollectedState& state, int index, int count)
   return mine;
 }
 
-// "n1, n2, n3"; of many, the first ones and how many more.
+// "n1, n2, n3"; of a long list, the first ones and how many more.
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kMostNames = 8;
   std::string text;
@@ -79,9 +80,11 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 struct NewestCheckpoint {
-  int source = -1;  // the lowest rank that has it; -1: there is none
+  int source = -1;  // the lowest rank that has it; -1: no rank has one
   Checkpoint found;
-  std::vector<int64_t> held;  // by rank: its folder's newest good step; -1: none, or another rank's
+  // By rank: the newest good step in its folder; -1 if there is none, or if another rank reports
+  // for the folder.
+  std::vector<int64_t> held;
 };
 
 }  // namespace
@@ -91,21 +94,22 @@ struct Checkpoints::State {
   ProcessGroupPointer group;
   CheckpointOptions options;
   CheckpointFolder folder;
-  std::unique_ptr<FolderClaim> claim = nullptr;  // where this rank leads
+  // Only where this rank leads, so that it guards the folder.
+  std::unique_ptr<FolderClaim> claim = nullptr;
   TrackedState tracked = {};
-  std::string mark = {};            // in the names of what this job has not finished
-  std::string lineage = {};         // of what it saves
+  std::string mark = {};            // part of the names of this job's unfinished files
+  std::string lineage = {};         // of the checkpoints that it saves
   bool folder_is_ours = false;      // it holds no other lineage
   std::vector<int> folder_of = {};  // by rank
-  std::vector<int> mates = {};      // ranks that see our folder; the first one commits
-  NamedTensors copies = {};         // of our part; the memory is used again
+  std::vector<int> mates = {};      // ranks that see the same folder; the first one commits
+  NamedTensors copies = {};         // copies of this rank's part; the memory is reused
   std::thread writer = {};
   std::atomic<bool> abandoned = false;
-  std::string outcome = {};  // of the last save here, for people; empty: all well
-  bool kept = true;          // it was, here
+  std::string outcome = {};  // of the last save on this rank, for people; empty on success
+  bool kept = true;          // whether this rank's last save succeeded
   int saves = 0;
-  bool unsettled = false;         // a save whose outcome not all ranks know yet
-  int failures = 0;               // saves in a row that were not kept by all
+  bool unsettled = false;         // not all ranks know yet how the last save ended
+  int failures = 0;               // consecutive saves that did not succeed on all ranks
   std::string last_failure = {};  // for people
   int exceptions = std::uncaught_exceptions();
   Cost cost = {};
@@ -138,7 +142,7 @@ void Checkpoints::State::warn(const std::string& message) const {
   (void)std::fprintf(stderr, "muster: %s\n", message.c_str());
 }
 
-// Waits for the last save; whether it was kept, by all.
+// Waits for the last save. Returns whether it succeeded on all ranks.
 bool Checkpoints::State::settle() {
   if (writer.joinable()) writer.join();
   const std::string mine = (kept ? "+" : "-") + outcome;
@@ -154,14 +158,14 @@ bool Checkpoints::State::settle() {
   if (by_all || !leads()) return by_all;
   try {
     claim->check();
-    folder.remove_unfinished();  // nobody writes now, and room is short perhaps
+    folder.remove_unfinished();  // nobody is writing now, and the disk may be short of room
   } catch (const std::exception& error) {
     (void)error;  // the next job tries again
   }
   return by_all;
 }
 
-// The same on every rank.
+// Counts failed saves. Gives the same result on every rank.
 void Checkpoints::State::count(bool kept_by_all) {
   if (unsettled) failures = kept_by_all ? 0 : failures + 1;
   unsettled = false;
@@ -175,7 +179,7 @@ void Checkpoints::State::refuse_endless_failures() const {
                            "the last checkpoint that was saved");
 }
 
-// What must not be saved into, on any host. Collective.
+// Throws if the folder must not be saved into, on any host. Collective.
 void Checkpoints::State::refuse_folder() {
   act_together(*group, [this] {
     if (!leads()) return;
@@ -192,7 +196,7 @@ void Checkpoints::State::add_random_numbers(CollectedState& state,
   }
 }
 
-// Every host keeps the same.
+// Makes every rank save the same buffers, so that all hosts store the same.
 void Checkpoints::State::take_buffers_of_rank_0(CollectedState& state) const {
   if (all_share() || state.buffers.empty()) return;
   std::vector<at::Tensor> buffers;
@@ -221,8 +225,8 @@ void Checkpoints::State::copy_part(const CollectedState& state,
   copies = std::move(fresh);
 }
 
-// On a thread of its own, unless the caller wants to wait. No collective in here: the others may be
-// anywhere in their next steps.
+// Runs on its own thread, unless the caller wants to wait. It must not use collectives, because the
+// other ranks may be anywhere in their next steps.
 void Checkpoints::State::write(CheckpointManifest manifest, int index, int count,
                                const NamedTensors& tensors) {
   const std::string step = "the checkpoint of step " + std::to_string(manifest.step);
@@ -254,7 +258,7 @@ void Checkpoints::State::write(CheckpointManifest manifest, int index, int count
   }
 }
 
-// -1: none. What is damaged before it is told, a line each.
+// -1 if there is none. Newer checkpoints that are damaged are listed in `damaged`, one per line.
 int64_t Checkpoints::State::newest_good(std::string& damaged) const {
   for (const int64_t step : folder.steps()) {
     try {
@@ -268,7 +272,7 @@ int64_t Checkpoints::State::newest_good(std::string& damaged) const {
   return -1;
 }
 
-// Collective; the same on every rank.
+// Collective. Gives the same result on every rank.
 NewestCheckpoint Checkpoints::State::find_newest() const {
   std::string damaged;
   int64_t mine = -1;
@@ -306,7 +310,8 @@ NewestCheckpoint Checkpoints::State::find_newest() const {
   return newest;
 }
 
-// One rank reads, all get it: a file system is not asked for the same bytes by every rank.
+// One rank reads and broadcasts, so that the file system does not have to deliver the same bytes to
+// every rank.
 LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
   LoadedCheckpoint loaded;
   std::string manifest;
@@ -325,7 +330,8 @@ LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
   manifest = broadcast_text(*group, manifest, source);
   shapes = broadcast_text(*group, shapes, source);
   loaded.manifest = decode_manifest(manifest);
-  constexpr size_t kPortion = 256 << 20;  // on the device at a time, where the group needs that
+  // The most that is on the device at a time, where the group needs that.
+  constexpr size_t kPortion = 256 << 20;
   std::vector<at::Tensor> portion;
   std::vector<std::string> names;
   size_t bytes = 0;
@@ -350,8 +356,8 @@ LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
   return loaded;
 }
 
-// Hosts that lack it get a copy of their own, on a thread as a save: the one that has it may be
-// lost next.
+// Hosts that lack the checkpoint store a copy, on a thread like a save, because the host that has
+// it may fail next.
 void Checkpoints::State::hand_on(const LoadedCheckpoint& loaded, const std::vector<int64_t>& held) {
   const bool lacks = leads() && held[static_cast<size_t>(job.rank)] != loaded.manifest.step;
   ++saves;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStepPrefix = "step-";
 constexpr const char* kSetAside = "set-aside-";
-constexpr const char* kUnfinished = ".tmp-";  // in the names of what does not count
+constexpr const char* kUnfinished = ".tmp-";  // part of the names of unfinished or removed things
 constexpr const char* kReplaced = ".tmp-replaced";
 constexpr size_t kStepDigits = 12;
 constexpr size_t kMostManifestBytes = 256 << 20;
@@ -35,7 +35,7 @@ std::string numbered(const char* form, long long a, long long b = 0) {
   return text.data();
 }
 
-// "step-000000000120"; -1: another name.
+// The step of a name such as "step-000000000120"; -1 for other names.
 int64_t step_of(const std::string& name) {
   const std::string prefix = kStepPrefix;
   if (!name.starts_with(prefix)) return -1;
@@ -54,7 +54,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-// Differs when a file was added, removed, replaced or written to.
+// A text that changes when a file in the folder is added, removed, replaced or written to.
 std::string appearance_of(const std::string& folder) {
   std::vector<std::string> names = names_in(folder);
   std::sort(names.begin(), names.end());
@@ -69,7 +69,7 @@ std::string appearance_of(const std::string& folder) {
   return text;
 }
 
-// PREFIX1, or the first number after it that is free.
+// Creates PREFIX1, or PREFIX with the next free number.
 std::string new_numbered_folder(const std::string& prefix) {
   for (int number = 1;; ++number) {
     std::string path = prefix + std::to_string(number);
@@ -78,7 +78,7 @@ std::string new_numbered_folder(const std::string& prefix) {
   }
 }
 
-// A name that does not count first, so that half of it is never taken for the whole.
+// Renames before it removes, so that a half-removed checkpoint never counts as complete.
 void rename_and_remove(const std::string& path) {
   const std::string away = path + kUnfinished + "removed";
   std::error_code ignored;
@@ -90,8 +90,8 @@ void rename_and_remove(const std::string& path) {
   fs::remove_all(away);
 }
 
-// Restores a step after a crash between the two renames of UnfinishedCheckpoint::commit. False if
-// the step already has its new content.
+// Restores a step after a crash between the two renames of UnfinishedCheckpoint::commit. Returns
+// false if the step already has its new content.
 bool put_back(const std::string& replaced) {
   const std::string path = replaced.substr(0, replaced.size() - std::strlen(kReplaced));
   if (::access(path.c_str(), F_OK) == 0) return false;
@@ -180,7 +180,7 @@ std::string CheckpointFolder::set_aside() const {
   const std::vector<int64_t> found = steps();
   if (found.empty()) return {};
   const std::string folder = new_numbered_folder(path_ + "/" + kSetAside);
-  for (const int64_t step : found) {  // newest first: a crash leaves the older ones
+  for (const int64_t step : found) {  // newest first, so that after a crash the older ones are left
     const std::string from = folder_of(step);
     const std::string to = folder + "/" + fs::path(from).filename().string();
     if (::rename(from.c_str(), to.c_str()) != 0) throw_errno(from, "cannot be moved to " + folder);
@@ -215,7 +215,7 @@ bool CheckpointFolder::is_good(int64_t step) {
     (void)verify(step);
     judged.good = true;
     return true;
-  } catch (const std::exception&) {  // it is named when somebody wants to resume from it
+  } catch (const std::exception&) {  // reported when somebody wants to resume from it
     return false;
   }
 }
@@ -256,7 +256,8 @@ std::string UnfinishedCheckpoint::announcement(int index) const {
 }
 
 void UnfinishedCheckpoint::announce(int index, const Shard& shard) const {
-  // Not durable: the commit is. The folder may have its final name a moment after the rename.
+  // This need not be durable, because only the commit is. The folder may get its final name between
+  // this file's creation and its rename.
   const std::string path = announcement(index);
   const std::string text = encode(shard);
   NewFile file(path + ".new");
@@ -268,9 +269,10 @@ void UnfinishedCheckpoint::announce(int index, const Shard& shard) const {
 
 void UnfinishedCheckpoint::announce_failure(int index) const noexcept {
   try {
-    const NewFile file(announcement(index) + ".failed");  // empty: there may be no room for more
+    // empty, because there may be no room for more.
+    const NewFile file(announcement(index) + ".failed");
   } catch (const std::exception&) {
-    return;  // the deadline tells
+    return;  // the other side notices at its deadline
   }
 }
 
@@ -317,7 +319,7 @@ void UnfinishedCheckpoint::commit(const CheckpointManifest& manifest) const {
   if (::rename(path_.c_str(), final_path.c_str()) != 0) {
     if (errno != EEXIST && errno != ENOTEMPTY)
       throw_errno(final_path, "cannot be renamed into place");
-    // Two renames, because a network file system cannot exchange two names.
+    // Two renames, because a network file system cannot exchange two names in one step.
     fs::remove_all(replaced, ignored);
     if (::rename(final_path.c_str(), replaced.c_str()) != 0 ||
         ::rename(path_.c_str(), final_path.c_str()) != 0) {

@@ -1,6 +1,6 @@
 // Checkpoints on disk: FOLDER/step-000000000120/{manifest.json, shard-00000-of-00002.safetensors,
-// ...}. A folder of that name is complete from the moment that it has it; what is being written, or
-// removed, has another name. Throws std::runtime_error that names the file.
+// ...}. A folder with such a name is always complete. While it is being written or removed, it has
+// another name. Functions throw std::runtime_error that names the file.
 #pragma once
 
 #include <chrono>
@@ -24,20 +24,22 @@ class CheckpointFolder {
   explicit CheckpointFolder(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Removes saves that were not completed, and restores what they were about to replace.
+  // Removes unfinished saves, and restores checkpoints that such a save was about to replace.
   void remove_unfinished() const;
-  // Newest first; not looked into.
+  // Newest first; their contents are not checked.
   [[nodiscard]] std::vector<int64_t> steps() const;
-  // Reads all of it. What is damaged is named.
+  // Reads the whole checkpoint. The exception names what is damaged.
   [[nodiscard]] CheckpointManifest verify(int64_t step) const;
   [[nodiscard]] LoadedCheckpoint load(int64_t step) const;
-  // Moves all of them into a new folder inside this one, which it returns; empty: there are none.
+  // Moves all checkpoints into a new folder inside this one and returns it; empty if there are
+  // none.
   [[nodiscard]] std::string set_aside() const;
-  // Throws if there is a checkpoint of another training. One whose manifest cannot be read, or does
-  // not say, is none.
+  // Throws if the folder holds a checkpoint of another training. Checkpoints whose manifest cannot
+  // be read or names no lineage are ignored.
   void refuse_others(const std::string& lineage) const;
-  // Keeps `newest`, which was just saved, and the good ones before it until there are `keep`;
-  // removes what is older. Damaged ones do not count. Later ones were refused.
+  // Keeps `newest`, which was just saved, and good ones before it, `keep` in all, and removes older
+  // ones. Damaged checkpoints do not count. There are no later ones: such a folder was rejected
+  // earlier.
   void prune(int keep, int64_t newest);
 
  private:
@@ -50,28 +52,29 @@ class CheckpointFolder {
     bool good = false;
   };
   std::string path_;
-  std::map<int64_t, Judged> judged_ = {};  // by step: only what has changed is read again
+  std::map<int64_t, Judged> judged_ = {};  // by step; only changed checkpoints are read again
 };
 
-// One that is being written, by several processes that see the same folder and agree about `mark`.
+// A checkpoint that several processes write together. They see the same folder and use the same
+// `mark`.
 class UnfinishedCheckpoint {
  public:
   UnfinishedCheckpoint(const CheckpointFolder& folder, int64_t step, const std::string& mark);
 
-  // Writes it, and reads it back from the disk.
+  // Writes the shard and reads it back from the disk.
   [[nodiscard]] Shard write_shard(int index, int count, const NamedTensors& tensors) const;
 
-  // To the process that commits: this shard is there, or never will be.
+  // Tell the committing process that this shard is complete, or that it never will be.
   void announce(int index, const Shard& shard) const;
   void announce_failure(int index) const noexcept;
-  // The shards that others announce, from index 1 on. Looks every few milliseconds, since no file
-  // system over a network tells of changes. Throws at the deadline, on a failure, and when
-  // `abandoned` says so.
+  // Waits for the shards that the others announce, from index 1 on. Polls every few milliseconds,
+  // because network file systems do not report changes. Throws at the deadline, on a failure, and
+  // when `abandoned` returns true.
   [[nodiscard]] std::vector<Shard> wait_for_others(int count,
                                                    std::chrono::steady_clock::time_point deadline,
                                                    const std::function<bool()>& abandoned) const;
 
-  // Makes the checkpoint valid, in place of an earlier one of that step.
+  // Makes the checkpoint valid. It replaces an earlier one of the same step.
   void commit(const CheckpointManifest& manifest) const;
   void remove() const noexcept;
 

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr int kManifestVersion = 1;
 
-// Throws where a name is not UTF-8: it must not change.
+// Throws if a name is not UTF-8, because JSON could not store it unchanged.
 std::string seal(json value) {
   const std::string plain = value.dump();
   value["checksum"] = checksum(plain.data(), plain.size());
@@ -36,7 +36,7 @@ json unseal(const std::string& text) {
   return value;
 }
 
-// A fraction, or a number beyond T, would become another one.
+// Rejects fractions and numbers beyond T, which the conversion would change.
 template <class T>
 T number(const json& value, const char* name) {
   const json& found = value.at(name);
@@ -64,7 +64,7 @@ Shard shard_of(const json& value) {
   return shard;
 }
 
-// nlohmann's own exceptions say where in the text, which helps nobody here.
+// Replaces nlohmann's exceptions, which only give a position in the text.
 template <class Read>
 auto read_sealed(const std::string& text, Read read) {
   try {

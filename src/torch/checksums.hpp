@@ -1,4 +1,4 @@
-// Checksums of a file and of the tensors in it. Knows nothing of PyTorch.
+// Checksums of a file and of the tensors in it. Does not depend on PyTorch.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ using Checksums = std::map<std::string, std::string>;  // by tensor; 32 hexadeci
 
 struct FileChecksums {
   uint64_t bytes = 0;
-  std::string header;  // of the 8 bytes and the JSON
+  std::string header;  // of the length (8 bytes) and the JSON
   Checksums tensors;
   friend bool operator==(const FileChecksums&, const FileChecksums&) = default;
 };

@@ -18,7 +18,7 @@ using GroupPtr = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 constexpr size_t kBroadcastBytes = 250 << 20;  // at a time
 
-// Every tensor once, by its first name; undefined ones have no part in anything.
+// Every tensor once, under its first name. Undefined tensors are left out.
 std::vector<NamedTensor> distinct(const torch::OrderedDict<std::string, torch::Tensor>& named) {
   std::vector<NamedTensor> tensors;
   std::set<const c10::TensorImpl*> seen;
@@ -37,7 +37,7 @@ bool gives_sparse_gradient(const torch::nn::Module& module) {
   return false;
 }
 
-// Parameters with gradients, in the order of the modules that own them.
+// Parameters that need gradients, in the order of the modules that own them.
 std::vector<ReducedParameter> reduced_parameters(const torch::nn::Module& root) {
   std::vector<ReducedParameter> found;
   std::set<const c10::TensorImpl*> seen;
@@ -93,8 +93,8 @@ void keep_freed_memory() {
 #endif
 }
 
-// What Reducer::delay_all_reduce and the marking of unused parameters hang on: the backward pass
-// goes through this first. Gradients that nobody asked for stay undefined, so that parameters
+// The backward pass goes through this function first. It triggers Reducer::delay_all_reduce and the
+// marking of unused parameters. Gradients that are not needed stay undefined, so that parameters
 // behind an output that the loss does not use count as unused.
 class BackwardBegins : public torch::autograd::Function<BackwardBegins> {
  public:
@@ -130,17 +130,18 @@ struct DataParallelCore::State : std::enable_shared_from_this<State> {
   GroupPtr group;
   DistributedDataParallelOptions options;
   std::vector<ReducedParameter> parameters;
-  std::vector<at::Tensor> all_parameters;  // frozen ones too
+  std::vector<at::Tensor> all_parameters;  // including frozen ones
   std::vector<at::Tensor> buffers;
   c10::Device device = c10::kCPU;
   std::shared_ptr<c10d::Reducer> reducer;
 
   bool sync_gradients = true;
-  bool sync_buffers_next = true;      // the last forward was a synchronised one
-  bool static_graph_learnt = false;   // the first backward pass has begun
-  bool gradients_in_buckets = false;  // before this backward pass
+  bool sync_buffers_next = true;     // whether the last forward pass was a synchronised one
+  bool static_graph_learnt = false;  // whether the first backward pass has begun
+  // Whether gradients were in the buckets before this backward pass.
+  bool gradients_in_buckets = false;
   std::optional<JoinOptions> joining;
-  // While joining: how many ranks have input for this step, once the work is done.
+  // While joining: the number of ranks with input for this step. Valid when the work is done.
   at::Tensor active_ranks;
   c10::intrusive_ptr<c10d::Work> active_ranks_work;
 
@@ -192,7 +193,7 @@ void DataParallelCore::State::broadcast_model(int from) const {
   broadcast(tensors, from);
 }
 
-// A graph of an earlier forward may hold the buffers; it must not notice.
+// The graph of an earlier forward pass may hold the buffers, so their versions must not change.
 void DataParallelCore::State::broadcast_buffers(int from) const {
   std::vector<uint32_t> versions;
   for (const at::Tensor& buffer : buffers) {
@@ -259,7 +260,7 @@ DataParallelCore::DataParallelCore(std::shared_ptr<torch::nn::Module> module, Gr
   s.register_hook();
 }
 
-// The order of the collectives here is matched by State::shadow_step.
+// State::shadow_step must make the same collectives in the same order.
 void DataParallelCore::before_forward() {
   State& s = *state_;
   const bool with_gradients = torch::GradMode::is_enabled();
@@ -322,7 +323,7 @@ void DataParallelCore::zero_grad(bool set_to_none) {
     if (set_to_none) {
       gradient.reset();
     } else {
-      if (gradient.requires_grad()) gradient = gradient.detach();  // detach_ refuses views
+      if (gradient.requires_grad()) gradient = gradient.detach();  // detach_ rejects views
       gradient.zero_();
     }
   }
@@ -360,7 +361,7 @@ void DataParallelCore::State::announce_input() {
   reducer->set_forward_pass_work_handle(active_ranks_work, joining->divide_by_initial_world_size);
 }
 
-// What a step of the others asks of a rank that has no input for it.
+// Makes the collectives of a step for a rank that has no input left.
 void DataParallelCore::State::shadow_step() {
   reducer->rebuild_buckets();
   if (syncs_buffers()) broadcast_buffers(highest_rank_with(false));
@@ -371,7 +372,7 @@ void DataParallelCore::State::shadow_step() {
   for (c10d::GradBucket& bucket : zeros) under_way.push_back(reducer->run_comm_hook(bucket));
   for (const auto& future : under_way) future->wait();
   if (options.find_unused_parameters) {
-    // Not the map itself, in which the last step of this rank still stands.
+    // A zeroed copy, because the map itself still holds this rank's last step.
     std::vector<at::Tensor> used{at::zeros_like(reducer->get_local_used_map_on_device())};
     group->allreduce(used)->wait();
   }
@@ -397,7 +398,8 @@ void DataParallelCore::join(const std::function<void()>& loop, const JoinOptions
     ~Leave() {
       state.joining.reset();
       state.active_ranks_work.reset();
-      // Else the Reducer goes on dividing by how many ranks took part in the last step.
+      // Otherwise the Reducer would keep dividing by the number of ranks that took part in the last
+      // step.
       state.reducer->set_forward_pass_work_handle({}, /*useStaticWorldSize=*/true);
     }
   } leave{s};

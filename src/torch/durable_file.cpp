@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-constexpr size_t kAtOnce = 64 << 20;  // the kernel takes at most 2 GiB
+constexpr size_t kAtOnce = 64 << 20;  // bytes per call; the kernel takes at most 2 GiB
 
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
@@ -70,7 +70,7 @@ void NewFile::write(const void* data, size_t bytes) {
 void NewFile::sync() {
   if (::fsync(fd_) != 0) throw_errno(path_, "cannot be written to the disk");
   (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
-  // A file system over the network may tell only now that there was no room.
+  // A network file system may report only now that there was no room.
   if (::close(std::exchange(fd_, -1)) != 0) throw_errno(path_, "cannot be closed");
 }
 
@@ -85,7 +85,7 @@ void make_folder(const std::string& path) {
 void sync_folder(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) throw_errno(path, "cannot be opened");
-  // EINVAL: a file system that cannot sync folders.
+  // EINVAL: the file system cannot sync folders.
   const bool done = ::fsync(fd) == 0 || errno == EINVAL;
   const int error = errno;
   ::close(fd);
@@ -103,13 +103,14 @@ void write_whole_file(const std::string& path, const std::function<void(NewFile&
       throw_errno(path, "cannot be renamed into place");
     sync_folder(folder_of(path));
   } catch (...) {
-    ::unlink(unfinished.c_str());  // nobody else can have a file of that name
+    ::unlink(unfinished.c_str());  // the name is ours alone
     throw;
   }
 }
 
 OldFile::OldFile(std::string path) : path_(std::move(path)) {
-  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe does not hold us up
+  // O_NONBLOCK: opening a pipe must not wait.
+  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) throw_errno(path_, "cannot be read");
   struct stat status = {};
   const bool told = ::fstat(fd_, &status) == 0;

@@ -1,5 +1,5 @@
-// Files that are whole or not there, also after a crash. Throws std::runtime_error that names the
-// file and the kernel's reason.
+// Files that are either complete or do not exist, even after a crash. Functions throw
+// std::runtime_error that names the file and the kernel's reason.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace muster {
 
-// "PATH: what: No space left on device", of errno.
+// Throws "PATH: what: No space left on device", with the text for errno.
 [[noreturn]] void throw_errno(const std::string& path, const std::string& what);
 
-// Closes it.
+// Owns a file descriptor and closes it on destruction.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -29,22 +29,24 @@ class Descriptor {
   int fd_;
 };
 
-// 32 hexadecimal digits that nobody can guess.
+// 32 unpredictable hexadecimal digits.
 [[nodiscard]] std::string random_name();
 
-// The descriptor of a new file, mode 0666 less the umask. A file or link of that name is an error.
+// Returns the descriptor of a new file, mode 0666 less the umask. Fails if a file or link of that
+// name exists.
 [[nodiscard]] int open_new(const std::string& path);
 
-// A new file, as `open_new` makes it. Nothing is promised before `sync`.
+// A new file, created as by `open_new`. Nothing is guaranteed to be on disk before `sync`.
 class NewFile {
  public:
   explicit NewFile(std::string path);
-  ~NewFile();  // closes
+  ~NewFile();  // closes the file
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   void write(const void* data, size_t bytes);
-  // On the disk, then closed. What is read next comes from the disk, as far as the kernel lets us.
+  // Writes everything to the disk, then closes the file. Later reads come from the disk, as far as
+  // the kernel allows.
   void sync();
 
  private:
@@ -52,19 +54,19 @@ class NewFile {
   int fd_ = -1;
 };
 
-// With those above it; their names are on the disk.
+// Creates a folder and its missing parents, and syncs their names to the disk.
 void make_folder(const std::string& path);
 
-// Entries of a folder that were made, renamed or removed.
+// Makes created, renamed or removed entries of a folder durable.
 void sync_folder(const std::string& path);
 
-// Written by `write` to a temporary file beside `path`, then renamed over it.
+// Calls `write` with a temporary file beside `path`, then renames that file to `path`.
 void write_whole_file(const std::string& path, const std::function<void(NewFile&)>& write);
 
-// Of at most `limit` bytes.
+// Throws if the file has more than `limit` bytes.
 [[nodiscard]] std::string read_whole_file(const std::string& path, size_t limit);
 
-// Read from the beginning, in order.
+// An existing file, read from its beginning in order.
 class OldFile {
  public:
   explicit OldFile(std::string path);
@@ -73,7 +75,7 @@ class OldFile {
   OldFile& operator=(const OldFile&) = delete;
 
   [[nodiscard]] size_t size() const { return size_; }
-  // Throws where the file ends sooner.
+  // Throws if the file ends too early.
   void read(void* data, size_t bytes);
 
  private:

@@ -95,7 +95,7 @@ void act_together(c10d::ProcessGroup& group, const std::function<void()>& act,
   throw std::runtime_error(what + first + others);
 }
 
-// As bytes: not every backend knows every type.
+// Sends bytes, because not every backend supports every type.
 void broadcast_tensors(const ProcessGroupPointer& group, const std::vector<at::Tensor>& tensors,
                        int root) {
   constexpr size_t kAtATime = 64 << 20;

@@ -23,15 +23,16 @@ namespace {
 constexpr auto kSecond = std::chrono::seconds(1);
 constexpr auto kBeat = kSecond;
 constexpr auto kLookAgain = std::chrono::milliseconds(100);
-constexpr auto kTellAfter = std::chrono::seconds(3);  // a living job has shown itself by then
+// By then a living job has given a sign of life.
+constexpr auto kTellAfter = std::chrono::seconds(3);
 constexpr auto kStoodStill = std::chrono::seconds(3);
 constexpr size_t kMostClaimBytes = 4096;
 
 struct Claimant {
-  std::string run;      // of `muster run`, with the attempt; empty: started by something else
+  std::string run;      // of `muster run`, with the attempt; empty: started in another way
   std::string host;     // for people
-  std::string kernel;   // changes with every boot; containers of one machine share it
-  std::string process;  // no two have the same
+  std::string kernel;   // differs after every boot; shared by containers of one machine
+  std::string process;  // unique to each process
   std::string mark;     // of one claim
 };
 
@@ -45,7 +46,8 @@ std::string kernel_here() try {
 
 std::string process_here() {
   static const std::string random = random_name();
-  return random + "-" + std::to_string(::getpid());  // the number tells a fork
+  // The process number distinguishes a forked child.
+  return random + "-" + std::to_string(::getpid());
 }
 
 Claimant claimant_here(const std::string& mark) {
@@ -65,7 +67,7 @@ std::string encode_claimant(const Claimant& claimant) {
                                   {"mark", claimant.mark}});
 }
 
-// Empty values where the text is damaged: then nobody can be named.
+// Returns empty values if the text is damaged; then the holder cannot be named.
 Claimant decode_claimant(const std::string& text) try {
   const auto parsed = parse_json(text);
   if (!parsed) return {};
@@ -84,18 +86,18 @@ std::string name_of(const Claimant& claimant) {
                    claimant.host);
 }
 
-// The content of the file, and what shows that its job is alive. The destructor closes the file,
+// The content of the claim file, and a sign that its job is alive. The destructor closes the file,
 // which releases its lock.
 struct SeenClaim {
   Descriptor file;
   Claimant holder;
-  std::pair<ino_t, int64_t> sign;  // changes with every beat, and with every new claim
+  std::pair<ino_t, int64_t> sign;  // changes with every beat and every new claim
 };
 
-// None: there is no such file.
+// None if the file does not exist.
 std::optional<SeenClaim> look(const std::string& path) {
   constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  // NFS locks only what is open for writing, and opening is what makes it ask the server.
+  // NFS only locks files that are open for writing, and it asks the server only on opening.
   int fd = ::open(path.c_str(), O_RDWR | kFlags);
   if (fd < 0 && (errno == EACCES || errno == EROFS)) fd = ::open(path.c_str(), O_RDONLY | kFlags);
   if (fd < 0 && (errno == ENOENT || errno == ESTALE)) return std::nullopt;
@@ -105,27 +107,28 @@ std::optional<SeenClaim> look(const std::string& path) {
   std::string text(kMostClaimBytes, '\0');
   const bool examined = ::fstat(fd, &status) == 0;
   const ssize_t bytes = examined ? ::read(fd, text.data(), text.size()) : -1;
-  if (bytes < 0 && errno == ESTALE) return std::nullopt;  // removed meanwhile, on NFS
+  if (bytes < 0 && errno == ESTALE) return std::nullopt;  // on NFS: removed meanwhile
   if (bytes < 0) throw_errno(path, "cannot be read");
   text.resize(static_cast<size_t>(bytes));
   const int64_t time = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   return SeenClaim{std::move(file), decode_claimant(text), {status.st_ino, time}};
 }
 
-// Whether no process holds the lock on the file; if so, we hold it from now on.
+// Whether no process held the lock on the file. If so, this process holds it now.
 bool lock_file(const SeenClaim& seen, const std::string& path) {
   struct stat status = {};
   return ::flock(seen.file.get(), LOCK_EX | LOCK_NB) == 0 && ::stat(path.c_str(), &status) == 0 &&
          status.st_ino == seen.sign.first;
 }
 
-// "20261117-120000-000aa" and "20261117-120000-000aa.1"
+// Whether the ids are those of two attempts of one run, such as "20261117-120000-000aa" and
+// "20261117-120000-000aa.1".
 bool are_attempts_of_one_run(const std::string& a, const std::string& b) {
   return !a.empty() && a != b && a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
 }
 
-// A lock that is free proves the end of a job on this machine only: not every file system locks
-// for other machines.
+// A free lock proves that a job has ended only if the job was on this machine, because not every
+// file system passes locks on to other machines.
 bool has_ended(const SeenClaim& seen, const Claimant& us, const std::string& path) {
   if (seen.holder.process == us.process) return true;
   if (are_attempts_of_one_run(seen.holder.run, us.run)) return true;
@@ -162,7 +165,7 @@ FolderClaim::~FolderClaim() {
   heart_.join();
   try {
     if (const auto seen = look(path_); seen && is_ours(seen->sign.first)) ::unlink(path_.c_str());
-  } catch (const std::exception&) {  // the lock is free when we have ended
+  } catch (const std::exception&) {  // the lock is released when the process ends
   }
 }
 
@@ -176,7 +179,7 @@ void FolderClaim::await_turn(std::chrono::milliseconds lost_after,
   bool told = false;
   for (;; std::this_thread::sleep_for(kLookAgain)) {
     const auto seen = look(path_);
-    // While a file server was away, nobody could show a sign of life.
+    // Start over after a pause of the file server, during which no job could give a sign of life.
     if (Clock::now() - std::exchange(looked, Clock::now()) > kStoodStill) begin = looked;
     if (!seen && place(encode_claimant(us), false)) return;
     if (!seen) continue;
@@ -195,18 +198,20 @@ void FolderClaim::await_turn(std::chrono::milliseconds lost_after,
   }
 }
 
-// False: another job was faster.
+// Returns false if another job was faster.
 bool FolderClaim::place(const std::string& text, bool over_another) {
   const std::string fresh = path_ + ".tmp-" + mark_;
   file_ = Descriptor(open_new(fresh));
-  (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // without it, the beat has to do
+  (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // if locking fails, the beat has to suffice
   const bool written =
       (::write(file_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
        ::fsync(file_.get()) == 0) ||
-      is_full(errno);  // an empty file claims too, and what is unfinished there can be removed
+      // Even an empty file claims the folder, and then unfinished files in it can be removed.
+      is_full(errno);
   bool placed = written && !over_another && ::link(fresh.c_str(), path_.c_str()) == 0;
   const bool exists = written && !over_another && !placed && errno == EEXIST;
-  // A file system without hard links: of two claims at once the later one counts, see `check`.
+  // For file systems without hard links. Of two simultaneous claims, the later one counts; see
+  // `check`.
   if (written && !placed && !exists) placed = ::rename(fresh.c_str(), path_.c_str()) == 0;
   const int error = errno;
   ::unlink(fresh.c_str());
@@ -231,7 +236,8 @@ void FolderClaim::check() const {
   std::optional<SeenClaim> seen;
   try {
     seen = look(path_);
-  } catch (const std::exception&) {  // says nothing about others; the save itself will tell
+  } catch (const std::exception&) {
+    // This tells nothing about other jobs, and the save itself will report the error.
     return;
   }
   if (!seen || is_ours(seen->sign.first)) return;

@@ -1,4 +1,4 @@
-// One job at a time saves into a checkpoint directory.
+// Lets only one job at a time save into a checkpoint directory. See
 // docs/decisions/0017-claims-on-checkpoints.md.
 #pragma once
 
@@ -20,8 +20,9 @@ constexpr const char* kClaimFile = "in-use.json";
 
 class FolderClaim {
  public:
-  // `mark` is new. Throws std::runtime_error that names the job which uses the directory. A job
-  // that may be on a lost host gets `lost_after` to show a sign of life; `tell` hears of the wait.
+  // `mark` must be new. Throws std::runtime_error that names the job which uses the directory. A
+  // job that may be on a lost host gets `lost_after` to give a sign of life; `tell` is called with
+  // a message about that wait.
   FolderClaim(const std::string& folder, const std::string& mark,
               std::chrono::milliseconds lost_after,
               const std::function<void(const std::string&)>& tell);
@@ -29,7 +30,7 @@ class FolderClaim {
   FolderClaim(const FolderClaim&) = delete;
   FolderClaim& operator=(const FolderClaim&) = delete;
 
-  // Throws std::runtime_error if another job has taken the directory over meanwhile.
+  // Throws std::runtime_error if another job has meanwhile taken over the directory.
   void check() const;
 
  private:
@@ -42,7 +43,7 @@ class FolderClaim {
   std::string folder_;
   std::string path_;
   std::string mark_;
-  Descriptor file_;  // ours, locked; its time of change shows that this job is alive
+  Descriptor file_;  // locked; its modification time shows that this job is alive
   std::mutex mutex_;
   std::condition_variable ended_;
   bool ends_ = false;

@@ -20,7 +20,7 @@ namespace {
 
 using Addresses = std::unique_ptr<ifaddrs, void (*)(ifaddrs*)>;
 
-// Of all interfaces; null if the kernel does not tell.
+// The addresses of all interfaces; null if the kernel does not report them.
 Addresses addresses_here() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) list = nullptr;
@@ -58,7 +58,8 @@ bool is_loopback_number(const std::string& text) {
   return ::inet_pton(AF_INET6, text.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-// Connecting a datagram socket sends nothing; it only makes the kernel choose a route.
+// Finds our address on the route to the target. Connecting a datagram socket sends nothing; it only
+// makes the kernel choose a route.
 std::optional<std::string> source_towards(const addrinfo& target) {
   const int socket = ::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return std::nullopt;

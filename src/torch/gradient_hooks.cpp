@@ -29,7 +29,7 @@ FuturePtr completed(const at::Tensor& tensor) {
   return future;
 }
 
-// Sums in place; the future holds the tensor, or a list of just that.
+// Sums in place. The future's value is the tensor, or a list with just that tensor.
 FuturePtr sum(const GroupPtr& group, const at::Tensor& tensor, bool inline_here) {
   std::vector<at::Tensor> tensors{tensor};
   c10d::AllreduceOptions options;
@@ -49,8 +49,8 @@ FuturePtr decompressed(const FuturePtr& future, const at::Tensor& into) {
       c10::TensorType::get());
 }
 
-// The Reducer's own average, but that the last bucket, for which the backward pass has nothing more
-// to do than wait, is reduced by the calling thread (AllreduceOptions::asyncOp is false).
+// Averages like the Reducer itself, except that the calling thread reduces the last bucket
+// (AllreduceOptions::asyncOp is false), because the backward pass would only wait for it.
 CommHook average_hook(GroupPtr group, std::function<Division()> division) {
   return std::make_unique<FunctionHook>(
       [group = std::move(group), division = std::move(division)](c10d::GradBucket& bucket) {
@@ -62,12 +62,13 @@ CommHook average_hook(GroupPtr group, std::function<Division()> division) {
       });
 }
 
-// The average of gradients that were rounded to `type`. `inline_last`: as above.
+// Averages gradients after rounding them to `type`. `inline_last`: the calling thread reduces the
+// last bucket, as in average_hook.
 CommHook compressing_hook(GroupPtr group, std::function<Division()> division, at::ScalarType type,
                           bool inline_last) {
   return std::make_unique<FunctionHook>([group = std::move(group), division = std::move(division),
                                          type, inline_last](c10d::GradBucket& bucket) {
-    // Divides in any case, as Python's hooks do.
+    // Always divides, as the hooks in Python do.
     const at::Tensor compressed = bucket.getBuffer().to(type).div_(division().divisor);
     return decompressed(sum(group, compressed, inline_last && bucket.isLast()), bucket.getBuffer());
   });

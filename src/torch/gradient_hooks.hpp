@@ -1,4 +1,4 @@
-// What happens to a bucket of gradients between the ranks, where it is not the Reducer's own sum.
+// How a bucket of gradients is reduced between ranks when the Reducer's own sum is not used.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@ namespace muster {
 
 using CommHook = std::unique_ptr<c10d::CommHookInterface>;
 
-// How the Reducer divides when it has no hook: it multiplies by the reciprocal while it copies a
-// gradient into its bucket, and divides where the gradient lies in the bucket already. The two
-// differ in the last bit when the divisor is no power of two.
+// How the Reducer divides without a hook. It multiplies by the reciprocal while it copies a
+// gradient into its bucket, but divides if the gradient is already stored in the bucket. The
+// results can differ in the last bit unless the divisor is a power of two.
 struct Division {
   int divisor = 1;
   bool by_reciprocal = true;
 };
 
-// What the options ask for. Null: the Reducer's own sum does it.
+// The hook that the options need. Null if the Reducer's own sum suffices.
 [[nodiscard]] CommHook hook_for(const DistributedDataParallelOptions& options,
                                 c10::intrusive_ptr<c10d::ProcessGroup> group,
                                 std::function<Division()> division);

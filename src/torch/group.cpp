@@ -10,7 +10,7 @@ namespace {
 
 using c10d::ProcessGroup;
 
-// Every rank makes its groups in the same order, so the number is the same on all.
+// Every rank creates its groups in the same order, so all ranks use the same number.
 std::string next_name() {
   static std::atomic<int> made = 0;
   return "muster/" + std::to_string(made++);
@@ -32,12 +32,13 @@ void add_backends(ProcessGroup& group, const std::string& backend, const Job& jo
     set_backend(group, c10::DeviceType::CPU, Type::MPI, mpi);
     return;
   }
-  // NCCL first: whether there is any shows at once; it connects when it is first used.
+  // NCCL first, because it fails at once if there is none; it connects only on first use.
   const bool with_nccl = backend == "nccl";
   const BackendPointer nccl = with_nccl ? nccl_backend(job, store.open, options) : BackendPointer();
   set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, store, gloo));
   if (!with_nccl) return;
-  group.setBoundDeviceId(nccl->getBoundDeviceId());  // setBackend gives the group's to the backend
+  // setBackend passes the group's device on to the backend.
+  group.setBoundDeviceId(nccl->getBoundDeviceId());
   set_backend(group, c10::DeviceType::CUDA, Type::NCCL, nccl);
 }
 
@@ -63,7 +64,7 @@ c10::intrusive_ptr<ProcessGroup> Job::group(const std::string& backend,
                                             const GroupOptions& options) const {
   const GroupChoice choice = group_choice(backend);
   const std::string name = next_name();
-  // MPI needs no store; c10d wants one to be there.
+  // MPI needs no store, but c10d requires one.
   const bool meets = choice.backend != "mpi";
   const auto gloo =
       meets ? gloo_options(*this, options) : c10::intrusive_ptr<c10d::Backend::Options>();

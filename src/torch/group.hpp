@@ -1,4 +1,4 @@
-// A file a backend; `Job::group` puts them together.
+// One function per backend; each has its own file. `Job::group` uses them to make a group.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ namespace muster {
 
 using BackendPointer = c10::intrusive_ptr<c10d::Backend>;
 
-// On the network of the job. Throws what is wrong with this host's, before ranks wait for each
-// other.
+// Chooses the job's network. Throws if this host's network settings are wrong, before ranks start
+// to wait for each other.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend::Options> gloo_options(const Job& job,
                                                                       const GroupOptions& options);
-// Connected; `gloo` is what gloo_options gave, `store` is the group's own. Throws MembershipError
-// if strangers take part.
+// Returns a connected backend. `gloo` comes from gloo_options, `store` belongs to this group.
+// Throws MembershipError if processes outside the job take part.
 [[nodiscard]] BackendPointer gloo_backend(const Job& job, const GroupStore& store,
                                           const c10::intrusive_ptr<c10d::Backend::Options>& gloo);
 
-// Refuses an MPI that numbers this process otherwise than the job does.
+// Throws if MPI's rank number of this process differs from the job's.
 [[nodiscard]] BackendPointer mpi_backend(const Job& job, const GroupOptions& options);
-// Whether it is to be had, and which or why not.
+// Whether a backend can be used, and which version or why not.
 struct Usable {
   bool usable = false;
   std::string text;
@@ -31,7 +31,7 @@ struct Usable {
 [[nodiscard]] Usable mpi_usable();
 
 [[nodiscard]] Usable nccl_usable();
-// On the device with the number of the local rank.
+// Uses the device whose number is the local rank.
 [[nodiscard]] BackendPointer nccl_backend(const Job& job,
                                           const c10::intrusive_ptr<c10d::Store>& store,
                                           const GroupOptions& options);

@@ -20,14 +20,14 @@ std::string own_address(const Job& job) {
   return gloo::address_towards(job.master->address, job.master->port);
 }
 
-// Whether Gloo is to be told our address and not the interface, of which it takes the first
-// address: on a host with both, that is IPv4.
+// Whether Gloo must get our address instead of the interface's name. Given an interface, Gloo uses
+// its first address, which is IPv4 if there are both.
 bool is_towards_ipv6(const Job& job, const std::vector<std::string>& interfaces) {
   if (!job.master || job.master->address.find(':') == std::string::npos) return false;
   return interfaces.size() == 1 && gloo::has_address(interfaces.front(), own_address(job));
 }
 
-// The device's kind is in a header of Gloo's; only its factory is used.
+// The type of the device is in one of Gloo's headers, so only Gloo's factory is used here.
 void add_devices(const Job& job, ProcessGroupGloo::Options& options) {
   const bool lazy = c10d::getDefaultGlooLazyInit();
   std::vector<std::string> interfaces;
@@ -59,7 +59,7 @@ BackendPointer gloo_backend(const Job& job, const GroupStore& store,
     auto options = c10::static_intrusive_pointer_cast<ProcessGroupGloo::Options>(gloo);
     auto backend =
         c10::make_intrusive<ProcessGroupGloo>(store.trusted, job.rank, job.size, options);
-    // All are connected before rank 0, which serves the store, can go its way.
+    // Wait until all ranks are connected before rank 0, which serves the store, may continue.
     if (links) {
       prove_membership(*backend, store.guard->key(), options->devices.size(), *links);
     } else if (job.size > 1) {
@@ -70,7 +70,8 @@ BackendPointer gloo_backend(const Job& job, const GroupStore& store,
     throw;
   } catch (const std::exception& error) {
     const std::string refusal = store.guard ? store.guard->refusal() : "";
-    if (!refusal.empty()) throw NotOfThisJob(refusal);  // Gloo has made another exception of it
+    // Gloo replaced it by an exception of its own.
+    if (!refusal.empty()) throw NotOfThisJob(refusal);
     const std::optional<std::string> missing = who_is_missing(*store.open, job.size);
     if (!missing) {
       const std::string server = job.agent_store ? "torchrun's agent" : "rank 0";

@@ -1,5 +1,5 @@
-// Only where PyTorch was built with CUDA. Compiled against such headers by campaigns/nccl_compile;
-// there was no GPU to run it on.
+// Only for a PyTorch that was built with CUDA. campaigns/nccl_compile compiles this file against
+// such headers. It has not been run on a GPU.
 #include <stdexcept>
 
 #include <c10/cuda/CUDAFunctions.h>
@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-// A launcher may show each rank its own device only, which then is number 0.
+// A launcher may make only one device visible to each rank; that device then has number 0.
 c10::DeviceIndex device_of(const Job& job) {
   const int devices = c10::cuda::device_count();
   if (devices == 1) return 0;

@@ -1,4 +1,4 @@
-// In place of group_nccl.cpp where PyTorch was built without CUDA.
+// Replaces group_nccl.cpp for a PyTorch that was built without CUDA.
 #include <stdexcept>
 
 #include "torch/group.hpp"

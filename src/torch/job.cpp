@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kShown = 40;  // of a value
+constexpr std::size_t kShown = 40;  // characters of a value that are shown
 
 std::string value_of(const rankenv::Environment& environment, const char* name) {
   const auto found = environment.find(name);
@@ -27,8 +27,8 @@ std::optional<int> whole_number(const std::string& text) {
   return value;
 }
 
-// A pod has it under PET_NAME, a flag of torchrun's, or under both. A launcher within the pod sets
-// the plain name anew, which then counts alone.
+// In a pod, the variable is PET_NAME, which is one of torchrun's flags, or has both names. A
+// launcher that runs in the pod sets the plain name itself, and then only that one counts.
 std::string master_value(const rankenv::Environment& environment, const std::string& name,
                          bool by_pod) {
   const std::string plain = value_of(environment, name.c_str());

@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kBlockBytes = 64;    // of SHA-1
+constexpr std::size_t kBlockBytes = 64;    // block size of SHA-1
 constexpr std::size_t kLeastLetters = 32;  // 128 bits in hexadecimal digits
 
 std::string sha1(const std::string& text) {
@@ -52,7 +52,7 @@ std::string JobKey::sign(const std::string& text) const {
 bool JobKey::is_signature(const std::string& signature, const std::string& text) const {
   const std::string right = sign(text);
   if (signature.size() != right.size()) return false;
-  int differs = 0;  // all bytes are compared, so that the time says nothing
+  int differs = 0;  // compare all bytes, so that the time reveals nothing
   for (std::size_t i = 0; i < right.size(); ++i) differs |= signature[i] ^ right[i];
   return differs == 0;
 }

@@ -1,4 +1,5 @@
-// The key of a job, which only its ranks know. `muster run` makes one for every attempt.
+// The secret key of a job, which only its ranks know. `muster run` makes a new one for every
+// attempt.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@ class JobKey {
  public:
   static constexpr std::size_t kSignatureBytes = 20;
 
-  // From MUSTER_JOB_KEY; nothing: another launcher started the job. Throws std::runtime_error if it
-  // could be guessed.
+  // Reads MUSTER_JOB_KEY. Nothing if it is not set, because another launcher started the job.
+  // Throws std::runtime_error if the key is short enough to be guessed.
   [[nodiscard]] static std::optional<JobKey> of_this_process();
 
   explicit JobKey(const std::string& secret);
@@ -22,7 +23,8 @@ class JobKey {
   [[nodiscard]] bool is_signature(const std::string& signature, const std::string& text) const;
 
  private:
-  std::string inner_;  // the key as the two blocks that are hashed before the text
+  // inner_ and outer_: the key as the two blocks that are hashed before the text.
+  std::string inner_;
   std::string outer_;
 };
 

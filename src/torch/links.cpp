@@ -7,8 +7,8 @@
 namespace muster {
 namespace {
 
-// What Gloo stores for a rank: the length of its host's name, the name, the length of its address,
-// the address. More follows.
+// Parses the beginning of what Gloo stores for a rank: the length of its host name, the name, the
+// length of its address, the address.
 SocketEnd stored_address(const std::string& value) {
   std::size_t at = 0;
   const auto next = [&]() -> std::string {
@@ -49,8 +49,8 @@ SocketEnd GlooLinks::address(std::size_t network, int rank) const {
   return found;
 }
 
-// Networks may share an address. Each then claims a different connection; which one does not
-// matter.
+// Networks may share an address. Each network then claims a different connection; which one does
+// not matter.
 std::string GlooLinks::opened(std::size_t network, int other) const {
   const SocketEnd theirs = address(network, other);
   const auto found = to_.find(theirs);

@@ -12,12 +12,13 @@
 
 namespace muster {
 
-// Of two ranks, Gloo connects one to the address that the other has stored as GROUP/NETWORK/RANK.
-// Only the kernel's addresses show that both ends are ours: a relay's own connection has a
-// different port. Made before the group connects, since only new connections count.
+// Of each two ranks, one connects to the address that the other has stored as GROUP/NETWORK/RANK.
+// The addresses that the kernel reports show whether both ends belong to the job: a relay's own
+// connection has a different port. Create this object before the group connects, because only later
+// connections count.
 class GlooLinks : public Links {
  public:
-  // Throws CannotCheck, as all functions do.
+  // Throws CannotCheck, as do all functions.
   GlooLinks(const SignedStore& store, std::string group, int rank);
 
   void look() override;
@@ -33,7 +34,8 @@ class GlooLinks : public Links {
   int rank_;
   std::set<Connection> earlier_;
   std::set<Connection> connections_;
-  std::map<SocketEnd, std::vector<SocketEnd>> to_;  // our ends, by the other one
+  // The peer's end of each connection, and our own ends.
+  std::map<SocketEnd, std::vector<SocketEnd>> to_;
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The socket at which rank 0 serves the job's store.
+// The socket on which rank 0 serves the job's store.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,9 @@
 
 namespace muster {
 
-// Bound to the master address and to nothing else. None: no address of that name belongs to this
-// host (a service in front of a pod, address translation), or it is a loopback address and there
-// are ranks on other hosts. Throws std::runtime_error.
+// Binds to the master address and nothing else. None if the name has no address of this host (a
+// service in front of a pod, or address translation), or only a loopback address although other
+// hosts have ranks. Throws std::runtime_error.
 [[nodiscard]] std::optional<int> bind_master(const Job& job);
 
 }  // namespace muster

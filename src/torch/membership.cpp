@@ -37,7 +37,7 @@ std::string random_bytes(std::size_t count) {
   return bytes;
 }
 
-// With the name: a value is good only where it was stored.
+// Includes the name, so that a value is valid only under the name where it was stored.
 std::string signed_text(const std::string& name, const Bytes& value) {
   return "store " + std::to_string(name.size()) + " " + name +
          std::string(value.begin(), value.end());
@@ -72,17 +72,17 @@ Rows random_rows(int ranks) {
   return rows;
 }
 
-// The random bytes that the ranks have sent each other on one network.
+// The random bytes that the ranks exchanged on one network.
 struct Challenge {
   Rows sent;
   Rows received;
 };
 
-// What a rank shows another: which connection it means, and the signature.
+// What a rank shows another: the connection that it means, and a signature.
 struct Proof {
   static constexpr std::size_t kBytes = kEndBytes + JobKey::kSignatureBytes;
 
-  std::string opened;  // its end, padded with zeros
+  std::string opened;  // its end of the connection, padded with zeros
   std::string signature;
 
   static Proof of(const std::string& row) {
@@ -101,7 +101,7 @@ class Prover {
         challenge_(std::move(challenge)),
         agreed_(links.agreed()) {}
 
-  // Whether the others have the key, and whether we are the other ends of their connections.
+  // Checks that the others have the key and that their connections really end at this process.
   void prove() {
     Rows shown(backend_.getSize(), Proof::kBytes);
     for (int other = 0; other < backend_.getSize(); ++other) {
@@ -114,8 +114,8 @@ class Prover {
     }
   }
 
-  // Whether the others have come to the same result. Until then, somebody may stand between us and
-  // a rank that is about to find it out.
+  // Checks that the others have reached the same result. Before that, an attacker may still be
+  // between us and a rank that is about to find out.
   void confirm() {
     Rows shown(backend_.getSize(), JobKey::kSignatureBytes);
     for (int other = 0; other < backend_.getSize(); ++other) {
@@ -143,7 +143,7 @@ class Prover {
                         " does not belong to this job" + kStranger);
   }
 
-  // Of one rank to another, with the random bytes of both.
+  // The text that rank `from` signs for rank `to`. Contains the random bytes of both.
   [[nodiscard]] std::string text(const std::string& what, int from, int to,
                                  const std::string& end) const {
     const int other = from == own() ? to : from;
@@ -154,7 +154,8 @@ class Prover {
            agreed_;
   }
 
-  // One of the two has opened the connection, and the other has accepted that very one.
+  // One of the two ranks has opened the connection, and the other must have accepted exactly that
+  // one.
   void check(int other, const Proof& proof) const {
     if (!key_.is_signature(proof.signature, text("member", other, own(), proof.opened))) {
       throw stranger(other);
@@ -266,11 +267,11 @@ void SignedStore::setTimeout(const std::chrono::milliseconds& timeout) {
 }
 
 bool SignedStore::hasExtendedApi() const {
-  return false;  // it would append to values, or read several, without a look at signatures
+  return false;  // its append and multi-get functions would bypass the signatures
 }
 
-// Making a rank believe in an earlier session gains nobody anything: rank 0 knows the right one,
-// and that rank takes part only if rank 0 proves that it has the same.
+// A rank that was tricked into an old session gives the attacker nothing: rank 0 knows the right
+// session, and the rank takes part only if rank 0 proves that it has the same.
 std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                   const std::optional<JobKey>& key) {
   std::string session = rank == 0 ? random_bytes(kRandomBytes) : "";
@@ -294,12 +295,11 @@ std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store, 
   return JobKey(key->sign("session " + session));
 }
 
-// The random bytes make proofs worthless that were shown earlier, or by a rank that has ended
-// since.
+// The random bytes invalidate proofs that were shown earlier, or by a rank that has ended since.
 void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t networks,
                       Links& links) {
   std::vector<Challenge> challenges;
-  for (std::size_t i = 0; i < networks; ++i) {  // Gloo takes them in turn, one for each operation
+  for (std::size_t i = 0; i < networks; ++i) {  // Gloo uses its networks in turn, one per operation
     const Rows sent = random_rows(backend.getSize());
     challenges.push_back({sent, exchange(backend, sent)});
   }

@@ -1,5 +1,5 @@
-// Only ranks of the job may take part in it. Anybody who reaches the ports of its store and of Gloo
-// can connect to them, so those who take part must know the job's key.
+// Ensures that only the job's ranks take part in it. Anyone who can reach the ports of the store
+// and of Gloo can connect to them, so participants must prove that they know the job's key.
 #pragma once
 
 #include <map>
@@ -26,15 +26,15 @@ class NotOfThisJob : public MembershipError {
   using MembershipError::MembershipError;
 };
 
-// Nobody can tell who takes part; `why` is the reason.
+// It is impossible to check who takes part; `why` is the reason.
 class CannotCheck : public MembershipError {
  public:
   explicit CannotCheck(const std::string& why);
 };
 
-// Signs what it stores, and remembers it. Reading what a stranger stored, or what was stored under
-// another name, throws NotOfThisJob. Counters (`add`) and the absence of a name are not protected:
-// changing them can make a job fail, but nobody joins it that way.
+// Signs and remembers the values that it stores. Reading a value that a stranger stored, or that
+// was stored under another name, throws NotOfThisJob. Counters (`add`) and the absence of a name
+// are not protected. By changing those, an attacker can make a job fail but cannot join it.
 class SignedStore : public c10d::Store {
  public:
   using Bytes = std::vector<std::uint8_t>;
@@ -42,12 +42,12 @@ class SignedStore : public c10d::Store {
   SignedStore(c10::intrusive_ptr<c10d::Store> store, JobKey key);
 
   [[nodiscard]] const JobKey& key() const { return key_; }
-  // What get threw last, for callers that see it through somebody who replaces exceptions.
+  // The last exception of `get`, for callers that only see the exception by which Gloo replaced it.
   [[nodiscard]] std::string refusal() const;
-  // The value that was set, or else the first that was got; empty: none.
+  // The value that was set, or else the first that was read; empty if there is none.
   [[nodiscard]] std::string known(const std::string& name) const;
-  // A digest of all values that were set, or else the first that were got. It is the same on all
-  // ranks if they believe in the same addresses.
+  // A digest of all values that were set, or else the first that were read. It is the same on all
+  // ranks if they use the same addresses.
   [[nodiscard]] std::string digest() const;
 
   c10::intrusive_ptr<c10d::Store> clone() override;
@@ -73,10 +73,10 @@ class SignedStore : public c10d::Store {
   std::string refusal_;
 };
 
-// The key of this session, the time between the first and the last group of a process: it makes
-// worthless what was signed earlier with the same key of the job. Rank 0 decides it and tells the
-// others in the store. Nothing: the job has no key. Throws std::runtime_error if only one of this
-// rank and rank 0 has a key.
+// The key of this session, which is the time between the first and the last group of a process. It
+// invalidates everything that was signed earlier with the same job key. Rank 0 chooses it and
+// shares it through the store. Nothing if the job has no key. Throws std::runtime_error if only one
+// of this rank and rank 0 has a job key.
 [[nodiscard]] std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store,
                                                 int rank, const std::optional<JobKey>& key);
 
@@ -85,18 +85,18 @@ class Links {
  public:
   virtual ~Links() = default;
 
-  virtual void look() = 0;  // when all ranks are connected; the rest comes later
-  // What all ranks of the group have to agree on.
+  virtual void look() = 0;  // call this when all ranks are connected, before the functions below
+  // A text that must be the same on all ranks of the group.
   [[nodiscard]] virtual std::string agreed() const = 0;
-  // Our end of the connection that we have opened to this rank; empty: that rank has opened it.
+  // Our end of the connection that we opened to this rank; empty if that rank opened it.
   [[nodiscard]] virtual std::string opened(std::size_t network, int other) const = 0;
-  // Whether we have accepted a connection with this end, which is padded with zeros to kEndBytes.
+  // Whether we accepted a connection from this end, which is padded with zeros to kEndBytes.
   [[nodiscard]] virtual bool accepted(std::size_t network, const std::string& end) const = 0;
 };
 
-// Every rank shows every other that it has the key, on each network that the group is connected by,
-// and both make sure that nobody is between them. Throws MembershipError if that fails, or fails
-// for another rank.
+// Every rank proves to every other that it has the key, on each network that connects the group,
+// and both make sure that nobody is between them. Throws MembershipError if that fails on this or
+// another rank.
 void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t networks,
                       Links& links);
 

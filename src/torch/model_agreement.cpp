@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-constexpr size_t kModelsCompared = 8;  // of those that differ; each costs a broadcast
+constexpr size_t kModelsCompared = 8;  // different models to compare; each costs a broadcast
 constexpr size_t kLinesShown = 10;
 
 std::string bracketed(at::IntArrayRef numbers) {
@@ -38,7 +38,7 @@ int64_t hash(const Manifest& lines) {
 }
 
 bool all_equal(c10d::ProcessGroup& group, int64_t value) {
-  // The greatest complement belongs to the smallest value.
+  // The maximum of ~value belongs to the smallest value, so one reduction finds both extremes.
   std::vector<at::Tensor> extremes{
       at::tensor({value, ~value}, at::TensorOptions(at::kLong).device(device_of(group)))};
   c10d::AllreduceOptions options;
@@ -57,7 +57,7 @@ Manifest broadcast_lines(c10d::ProcessGroup& group, const Manifest& mine, int ro
   return found;
 }
 
-// "rank 1", "ranks 0,2-3"
+// For example "rank 1" or "ranks 0,2-3".
 std::string rank_text(std::vector<int> ranks) {
   std::sort(ranks.begin(), ranks.end());
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
@@ -82,7 +82,7 @@ Line split(const std::string& line) {
   return {line.substr(0, tab), line.substr(tab + 1)};
 }
 
-// The tensors of all models, each once, in the order of the first model that has it.
+// The tensors of all models, each once, ordered as in the first model that has it.
 std::vector<std::string> all_tensors(const std::vector<RankedManifest>& models) {
   std::vector<std::string> names;
   std::map<std::string, bool> seen;
@@ -117,7 +117,7 @@ std::vector<Variant> variants(const std::string& tensor,
   return found;
 }
 
-// For models of the same tensors that were registered in different orders.
+// For models that have the same tensors but registered them in different orders.
 std::string order_difference(const std::vector<RankedManifest>& models) {
   for (size_t at = 0; at < models[0].lines.size(); ++at) {
     for (size_t other = 1; other < models.size(); ++other) {

@@ -1,4 +1,4 @@
-// Whether all ranks have built the same model, before anything of it is sent between them.
+// Checks that all ranks have built the same model, before any of its tensors are exchanged.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
-// One line a tensor: "parameter fc1.weight\tfloat32 [10, 5]".
+// One line per tensor: "parameter fc1.weight\tfloat32 [10, 5]".
 using Manifest = std::vector<std::string>;
 [[nodiscard]] Manifest manifest(const std::vector<NamedTensor>& parameters,
                                 const std::vector<NamedTensor>& buffers);
 
-// A manifest and the ranks that have it, in rising order.
+// A manifest and the ranks that have it, in ascending order.
 struct RankedManifest {
   Manifest lines;
   std::vector<int> ranks;
 };
 
-// What differs and where, a tensor a line: "parameter fc1.weight: float32 [10, 5] on ranks 0,2-3,
+// The differences, one tensor per line: "parameter fc1.weight: float32 [10, 5] on ranks 0,2-3,
 // float32 [10, 6] on rank 1".
 [[nodiscard]] std::string differences(const std::vector<RankedManifest>& models);
 
-// Collective; throws std::runtime_error with the differences, on all ranks. One all-reduce of 16
-// bytes when all is well.
+// Collective. If models differ, throws std::runtime_error with the differences on all ranks. Costs
+// one all-reduce of 16 bytes if they are equal.
 void check_agreement(c10d::ProcessGroup& group, const Manifest& mine);
 
 }  // namespace muster

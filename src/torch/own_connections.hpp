@@ -1,4 +1,4 @@
-// The TCP connections of this process, as the kernel knows them.
+// The TCP connections of this process, as the kernel reports them.
 #pragma once
 
 #include <compare>
@@ -8,11 +8,11 @@
 
 namespace muster {
 
-// Family, port and address, the beginning of a sockaddr; 8 bytes for IPv4, 24 for IPv6.
+// Family, port and address: the beginning of a sockaddr. 8 bytes for IPv4, 24 for IPv6.
 using SocketEnd = std::string;
-constexpr std::size_t kEndBytes = 24;  // at most
+constexpr std::size_t kEndBytes = 24;  // the longest SocketEnd
 
-// From the beginning of a sockaddr; empty: it is neither.
+// Takes the beginning of a sockaddr. Empty if the family is neither IPv4 nor IPv6.
 [[nodiscard]] SocketEnd socket_end(const std::string& address);
 
 struct Connection {
@@ -22,7 +22,7 @@ struct Connection {
   friend auto operator<=>(const Connection&, const Connection&) = default;
 };
 
-// Throws std::runtime_error if the kernel does not tell.
+// Throws std::runtime_error if the kernel does not report them.
 [[nodiscard]] std::set<Connection> own_connections();
 
 }  // namespace muster

@@ -20,7 +20,7 @@ std::vector<at::Generator> generators() {
 
 }  // namespace
 
-// Each with its length before it.
+// The state of each generator, preceded by its length.
 std::string random_state() {
   std::string state;
   for (at::Generator& generator : generators()) {
@@ -36,7 +36,7 @@ std::string random_state() {
 void set_random_state(const std::string& state) {
   const std::vector<std::string> parts = split_random_state(state);
   std::vector<at::Generator> mine = generators();
-  // There may be fewer: saved where there was no device.
+  // The counts may differ: the state may come from a host without a device.
   for (size_t i = 0; i < std::min(mine.size(), parts.size()); ++i) {
     at::Tensor bytes = at::empty({static_cast<int64_t>(parts[i].size())}, at::kByte);
     std::memcpy(bytes.data_ptr(), parts[i].data(), parts[i].size());
@@ -46,7 +46,7 @@ void set_random_state(const std::string& state) {
 }
 
 void seed_anew(int64_t step, int rank) {
-  // Neighbouring steps and ranks must not give neighbouring seeds.
+  // Mixes the bits, so that neighbouring steps and ranks do not get neighbouring seeds.
   uint64_t seed = static_cast<uint64_t>(step) * 0x9e3779b97f4a7c15U + static_cast<uint64_t>(rank);
   seed = (seed ^ (seed >> 30U)) * 0xbf58476d1ce4e5b9U;
   seed = (seed ^ (seed >> 27U)) * 0x94d049bb133111ebU;

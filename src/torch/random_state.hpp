@@ -1,4 +1,4 @@
-// PyTorch's random numbers of this process, as bytes.
+// The state of PyTorch's random number generators in this process, as bytes.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace muster {
 
-// Of the processor's generator, and of the current device's where there is one.
+// The states of the CPU's generator and, if there is one, the current device's.
 [[nodiscard]] std::string random_state();
-// The states of the single generators in such bytes, at least one. Knows nothing of PyTorch. Throws
-// std::runtime_error for what `random_state` did not give.
+// Splits the bytes into the states of the generators, at least one. Does not depend on PyTorch.
+// Throws std::runtime_error for bytes that `random_state` did not produce.
 [[nodiscard]] std::vector<std::string> split_random_state(const std::string& state);
-// Throws likewise.
+// Throws as split_random_state does.
 void set_random_state(const std::string& state);
-// Where there is no state for this rank: its own, and another one after every step.
+// For a rank without a stored state: gives it a seed of its own, which differs after every step.
 void seed_anew(int64_t step, int rank);
 
 }  // namespace muster

@@ -14,9 +14,9 @@
 namespace muster {
 namespace {
 
-// In the order in which the backward pass is likely to produce gradients: the last parameter first.
-// One bucket until the first step has shown the real order; only where that never happens, because
-// each step may use other parameters, the buckets are final.
+// Buckets in the order in which the backward pass probably produces gradients, last parameter
+// first. There is one bucket until the first step has shown the real order. If each step may use
+// different parameters, that never happens, and these buckets are final.
 std::vector<std::vector<size_t>> first_buckets(const std::vector<at::Tensor>& tensors,
                                                const std::vector<bool>& sparse,
                                                const ReducerOptions& options) {
@@ -60,12 +60,12 @@ std::shared_ptr<c10d::Reducer> make_reducer(const std::vector<ReducedParameter>&
 #endif
   );
   if (options.static_graph) reducer->set_static_graph();
-  // The Reducer writes to its logger without looking whether there is one when the set of unused
-  // parameters changes. The logger owns the Reducer, so that whoever has one has both.
+  // When the set of unused parameters changes, the Reducer writes to its logger without checking
+  // that it has one. The logger owns the Reducer, so a pointer to the logger keeps both alive.
   auto logger = std::make_shared<c10d::Logger>(reducer);
   reducer->set_logger(logger);
   if (options.fixed_buckets) {
-    // As if a first step had shown this order; it is rebuilt once only.
+    // Pretends that a first step has shown this order; the buckets are rebuilt only once.
     reducer->push_rebuilt_params_for_all_indices();
     reducer->rebuild_buckets();
   }

@@ -1,5 +1,5 @@
-// c10d's Reducer, whose constructor changes between PyTorch's minor versions: nothing else calls
-// it.
+// Wraps c10d's Reducer. Its constructor differs between PyTorch's minor versions, so nothing else
+// may call it.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,11 @@ struct ReducerOptions {
   bool gradient_as_bucket_view = false;
   int64_t first_bucket_bytes = c10d::kDefaultFirstBucketBytes;
   int64_t bucket_bytes = c10d::kDefaultBucketBytesCap;
-  bool fixed_buckets = false;  // collective, then
+  bool fixed_buckets = false;  // if set, make_reducer is collective
 };
 
-// Registers its hooks on the parameters. They must be the same, in the same order, on all ranks.
+// Creates the Reducer, which registers hooks on the parameters. All ranks must pass the same
+// parameters in the same order.
 [[nodiscard]] std::shared_ptr<c10d::Reducer> make_reducer(
     const std::vector<ReducedParameter>& parameters,
     const c10::intrusive_ptr<c10d::ProcessGroup>& group, const ReducerOptions& options);

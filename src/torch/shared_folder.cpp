@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-// The lowest rank whose file is there; -1: none.
+// The lowest rank whose probe file is in the folder; -1 if there is none.
 int lowest_seen(const std::string& folder, const std::string& prefix) {
   int lowest = -1;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -24,7 +24,7 @@ int lowest_seen(const std::string& folder, const std::string& prefix) {
   return lowest;
 }
 
-// Is gone when this is.
+// Removes the file on destruction.
 class ProbeFile {
  public:
   explicit ProbeFile(std::string path) : path_(std::move(path)) {}

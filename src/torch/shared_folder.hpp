@@ -1,4 +1,4 @@
-// Which ranks see the same files.
+// Finds out which ranks see the same files.
 #pragma once
 
 #include <string>
@@ -10,12 +10,13 @@
 
 namespace muster {
 
-// Names of the files with which ranks find out; what a crash left of them may be removed.
+// The beginning of the probe files' names. Files that a crash left behind may be removed.
 constexpr const char* kProbePrefix = "probe-";
 
-// By rank: the lowest rank that sees the same folder; ranks of one host always do. Collective: the
-// first rank of each host writes a file there, and all look. `mark` is the same on all ranks and
-// new. Throws on all ranks what is wrong on any: no such folder, not writable, ...
+// For each rank, the lowest rank that sees the same folder; ranks on one host always do.
+// Collective: the first rank of each host writes a probe file, and all ranks look for them. `mark`
+// must be new and the same on all ranks. An error on any rank, such as a missing or read-only
+// folder, is thrown on all.
 [[nodiscard]] std::vector<int> find_folder_mates(const Job& job, c10d::ProcessGroup& group,
                                                  const std::string& folder,
                                                  const std::string& mark);

@@ -62,13 +62,13 @@ c10::intrusive_ptr<c10d::Store> connect(const Job& job, std::chrono::millisecond
   options.port = static_cast<std::uint16_t>(job.master->port);
   options.isServer = job.rank == 0 && !job.agent_store;
   options.numWorkers = static_cast<std::size_t>(job.size);
-  options.waitWorkers = false;  // who is missing is found out by name
+  options.waitWorkers = false;  // missing ranks are found out by name instead
   options.timeout = timeout;
   try {
     if (options.isServer) options.masterListenFd = bind_master(job);
     auto store = c10::make_intrusive<c10d::TCPStore>(job.master->address, options);
     if (!job.agent_store) return store;
-    // The agent's store outlives an attempt that failed.
+    // The agent's store outlives a failed attempt, so each attempt needs its own prefix.
     return c10::make_intrusive<c10d::PrefixStore>("attempt" + std::to_string(job.attempt), store);
   } catch (const std::exception& error) {
     throw no_store(job, options.isServer, timeout, reason(error));
@@ -94,7 +94,8 @@ SharedStore make_shared_store(const Job& job, std::chrono::milliseconds timeout)
   return made;
 }
 
-// Rank 0 serves until the process ends: others may still read when its groups are gone.
+// Never destroyed: rank 0 serves until the process ends, because others may still read after its
+// groups are gone.
 const SharedStore& shared_store(const Job& job, std::chrono::milliseconds timeout) {
   static std::mutex mutex;
   static auto* const store = new SharedStore();
@@ -178,7 +179,7 @@ void wait_until_told(c10d::Store& store, int size, std::chrono::milliseconds at_
       std::this_thread::sleep_for(kLookAgain);
     }
   }
-} catch (const std::exception&) {  // the error that brought us here counts
+} catch (const std::exception&) {  // the error that led here is more important
 }
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The store of the job, in which its ranks find each other.
+// The store of the job, through which its ranks find each other.
 #pragma once
 
 #include <chrono>
@@ -14,31 +14,32 @@
 namespace muster {
 
 struct GroupStore {
-  std::string group;                        // its part of the store
-  c10::intrusive_ptr<c10d::Store> open;     // anybody who reaches the port can write to it
-  c10::intrusive_ptr<c10d::Store> trusted;  // the same, but for ranks only if the job has a key
-  c10::intrusive_ptr<SignedStore> guard;    // of what is trusted; null: the job has no key
+  std::string group;                        // prefix of this group's part of the store
+  c10::intrusive_ptr<c10d::Store> open;     // anyone who reaches the port can write to it
+  c10::intrusive_ptr<c10d::Store> trusted;  // the same, but protected if the job has a key
+  c10::intrusive_ptr<SignedStore> guard;    // protects `trusted`; null if the job has no key
 };
 
-// One store per process, with a separate part for each group. Rank 0 serves it at the master
-// address unless torchrun's agent does; alone, it is in memory. Throws std::runtime_error.
+// Each process has one store, with a separate part for each group. Rank 0 serves it at the master
+// address unless torchrun's agent does. A job with a single rank keeps it in memory. Throws
+// std::runtime_error.
 [[nodiscard]] GroupStore store_of(const Job& job, const std::string& group,
                                   std::chrono::milliseconds timeout);
 
-// Rank by rank: each says that it is here; whoever waited in vain asks who is not. "rank 1" or
-// "ranks 1, 2, 5"; empty: all came; none: the store does not answer.
+// Each rank reports its arrival. A rank that waited in vain asks which ranks are missing: "rank 1"
+// or "ranks 1, 2, 5"; empty if all arrived; none if the store does not answer.
 void say_here(c10d::Store& store, int rank);
 [[nodiscard]] std::optional<std::string> who_is_missing(c10d::Store& store, int size);
 
-// A rank that has asked says so. Whoever serves the store waits until all who are here have: when
-// it goes, there is nobody to ask.
+// A rank that has asked confirms it with say_told. Before the process that serves the store ends,
+// it waits until all arrived ranks have confirmed, because afterwards there is nobody to ask.
 void say_told(c10d::Store& store, int rank) noexcept;
 void wait_until_told(c10d::Store& store, int size, std::chrono::milliseconds at_most) noexcept;
 
-// The error of ranks that were waited for in vain; `ranks`: as who_is_missing names them.
+// The error about ranks that never arrived. `ranks` is the answer of who_is_missing.
 [[nodiscard]] std::runtime_error never_joined(const std::string& ranks, const std::string& why);
 
-// What torch says, without the stack of the place that said it.
+// The message of a torch exception without its backtrace.
 [[nodiscard]] std::string reason(const std::exception& error);
 
 }  // namespace muster

@@ -12,11 +12,11 @@ using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Of all ranks together, a value a channel.
+// Over all ranks together, one value per channel.
 struct Statistics {
   Tensor mean;
   Tensor variance;   // biased
-  double count = 0;  // values a channel
+  double count = 0;  // values per channel
 };
 
 at::ScalarType accumulation_type(const Tensor& input) {
@@ -31,14 +31,14 @@ std::vector<int64_t> all_but_channels(const Tensor& input) {
   return dimensions;
 }
 
-// [C] as [1, C, 1, ...]
+// Reshapes [C] to [1, C, 1, ...].
 Tensor along_channels(const Tensor& values, const Tensor& like) {
   std::vector<int64_t> shape(like.dim(), 1);
   shape[1] = -1;
   return values.view(shape);
 }
 
-// Mean, variance and count of this rank, one after the other.
+// This rank's means, variances and count in one tensor.
 Tensor own_statistics(const Tensor& input) {
   const int64_t channels = input.size(1);
   const auto options = input.options().dtype(at::kDouble);
@@ -52,8 +52,8 @@ Tensor own_statistics(const Tensor& input) {
   return packed;
 }
 
-// One all-gather, so that one message's delay is paid and nothing cancels out, which a sum of
-// squares would do.
+// A single all-gather costs the latency of one message. Summing squares instead would lose
+// precision by cancellation.
 Statistics joint_statistics(const GroupPtr& group, const Tensor& input) {
   std::vector<Tensor> own{own_statistics(input)};
   std::vector<std::vector<Tensor>> gathered(1);
@@ -76,7 +76,8 @@ Statistics joint_statistics(const GroupPtr& group, const Tensor& input) {
 
 class Normalise : public torch::autograd::Function<Normalise> {
  public:
-  // Function::apply takes no undefined tensors: without affine weight and bias are none.
+  // Function::apply does not accept undefined tensors, so without affine parameters weight and bias
+  // are passed as nullopt.
   static Tensor forward(AutogradContext* context, const Tensor& input,
                         const std::optional<Tensor>& some_weight, const std::optional<Tensor>& bias,
                         const Tensor& mean, const Tensor& inverse_deviation, double count,
@@ -102,7 +103,7 @@ class Normalise : public torch::autograd::Function<Normalise> {
     const Tensor gradient = gradients[0].to(type);
     const Tensor centred = input.to(type) - along_channels(mean, input);
     const auto dimensions = all_but_channels(input);
-    // Two rows: the gradient's sum, and its sum weighted by the distance from the mean.
+    // Two rows: the sum of the gradient, and its sum weighted by the distance from the mean.
     const Tensor own =
         torch::stack({gradient.sum(dimensions), (gradient * centred).sum(dimensions)});
     const Tensor joint = summed(group, own) / context->saved_data["count"].toDouble();
@@ -114,7 +115,8 @@ class Normalise : public torch::autograd::Function<Normalise> {
         along_channels(scale, input);
     Tensor for_weight, for_bias;
     if (weight.defined()) {
-      // This rank's part: the ranks' parts are put together like those of any parameter.
+      // Only this rank's part: it is reduced between ranks later, like the gradient of any
+      // parameter.
       for_weight = (own[1] * inverse).to(weight.scalar_type());
       for_bias = own[0].to(weight.scalar_type());
     }
@@ -153,7 +155,8 @@ double SyncBatchNormImpl::next_momentum() {
 
 Tensor SyncBatchNormImpl::forward(const Tensor& input) {
   _check_input_dim(input);
-  if (!is_training()) {  // by one rank alone, perhaps; without running statistics by its own batch
+  if (!is_training()) {
+    // One rank may call this alone; without running statistics it uses its own batch.
     return torch::batch_norm(input, weight, bias, running_mean, running_var,
                              /*training=*/!options.track_running_stats(), /*momentum=*/0,
                              options.eps(), /*cudnn_enabled=*/true);

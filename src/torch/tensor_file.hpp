@@ -1,4 +1,4 @@
-// The bytes of a safetensors file, written and read with a checksum for each tensor.
+// Writes and reads safetensors files, with a checksum for each tensor.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-// On any device.
+// The tensors may be on any device.
 [[nodiscard]] FileChecksums write_tensors(NewFile& file, const NamedTensors& tensors,
                                           const Metadata& metadata);
 

@@ -38,7 +38,7 @@ nlohmann::json parse_header(std::string_view json) {
 TensorPlace place_of(const std::string& name, const nlohmann::json& entry) {
   TensorPlace place{.name = name, .type = entry.at("dtype"), .shape = {}};
   for (const auto& size : entry.at("shape")) {
-    // Figures beyond int64, and negative ones, are no sizes.
+    // Numbers that are negative or beyond int64 cannot be sizes.
     if (!size.is_number_unsigned() || size.get<uint64_t>() > INT64_MAX) {
       throw std::runtime_error(name + " has an impossible shape");
     }
@@ -106,8 +106,8 @@ std::string encode(const TensorHeader& header) {
     json[place.name] = {
         {"dtype", place.type}, {"shape", place.shape}, {"data_offsets", {place.begin, place.end}}};
   }
-  std::string text = json.dump();  // throws where a name is not UTF-8: it must not change
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data are aligned
+  std::string text = json.dump();  // throws if a name is not UTF-8, because it must not change
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // padding, so that the data is aligned
   if (text.size() > kMostHeaderBytes) throw std::runtime_error("too many tensors for one file");
   const uint64_t length = text.size();
   std::string encoded(8, '\0');

@@ -1,5 +1,5 @@
-// The header of a safetensors file: 8 bytes of length, then JSON that says of every tensor what it
-// is and where its bytes lie behind the header. Knows nothing of PyTorch.
+// The header of a safetensors file: a length (8 bytes), then JSON with the type, the shape and the
+// position of every tensor. Does not depend on PyTorch.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,30 @@ namespace muster {
 
 struct TensorPlace {
   std::string name;
-  std::string type = "F32";  // the format's name for it
+  std::string type = "F32";  // the format's name for the type
   std::vector<int64_t> shape;
-  uint64_t begin = 0;  // behind the header
+  uint64_t begin = 0;  // offset from the end of the header
   uint64_t end = 0;
 };
 
 struct TensorHeader {
-  std::vector<TensorPlace> places;  // in the order of their bytes, without a gap
+  std::vector<TensorPlace> places;  // in the order of their bytes, without gaps
   std::map<std::string, std::string> metadata;
 };
 
-constexpr const char* kMetadata = "__metadata__";   // no name for a tensor
-constexpr uint64_t kMostHeaderBytes = 100'000'000;  // as every reader of the format has it
+constexpr const char* kMetadata = "__metadata__";   // never the name of a tensor
+constexpr uint64_t kMostHeaderBytes = 100'000'000;  // the limit of all readers of the format
 
-// Of one element; throws std::runtime_error for a type that the format does not have.
+// The size of one element; throws std::runtime_error for types that the format does not have.
 [[nodiscard]] uint64_t element_bytes(const std::string& type);
 
-// Bytes of a tensor of that type and shape; throws where there cannot be one.
+// The size of such a tensor; throws if it cannot exist.
 [[nodiscard]] uint64_t bytes_of(const std::string& type, const std::vector<int64_t>& shape);
 
-// With its length before it.
+// The header's bytes, with the length in front.
 [[nodiscard]] std::string encode(const TensorHeader& header);
-// Without. Checks that the tensors fill exactly `data_bytes`, if that is said. Throws
-// std::runtime_error.
+// Takes the JSON without the length. Checks that the tensors fill exactly `data_bytes`, if given.
+// Throws std::runtime_error.
 [[nodiscard]] TensorHeader decode(std::string_view json, std::optional<uint64_t> data_bytes);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// PyTorch's tensors in the words of a safetensors header.
+// Converts between PyTorch's types and the names of the safetensors format.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace muster {
 
-// "F32"; throws std::runtime_error for a type that the format does not have.
+// For example "F32". Throws std::runtime_error for types that the format does not have.
 [[nodiscard]] std::string safetensors_type(at::ScalarType type);
 [[nodiscard]] at::ScalarType type_of_safetensors(const std::string& name);
 
-// Where the tensors would lie: wide types first, so that each is aligned.
+// The layout of the tensors in a file: wide types first, so that each tensor is aligned.
 [[nodiscard]] TensorHeader header_for(const NamedTensors& tensors, const Metadata& metadata);
 
 }  // namespace muster

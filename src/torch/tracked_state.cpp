@@ -15,7 +15,8 @@ using torch::optim::OptimizerParamState;
 
 constexpr size_t kDifferencesShown = 5;
 
-// The parts of a parameter's state, by name; one overload an optimizer.
+// Calls `visit` with the name and value of each part of a parameter's state. One overload per
+// optimizer.
 template <class Visit>
 void visit_slots(torch::optim::SGDParamState& state, Visit visit) {
   visit("momentum_buffer", state.momentum_buffer());
@@ -44,7 +45,7 @@ void visit_slots(torch::optim::RMSpropParamState& state, Visit visit) {
 
 using Slots = std::map<std::string, torch::Tensor>;
 
-// The same for every optimizer.
+// A uniform interface to the optimizers' state types.
 struct StateForm {
   std::set<std::string> slots;
   std::function<Slots(OptimizerParamState&)> read;
@@ -86,7 +87,7 @@ StateForm form() {
 }
 
 StateForm form_of(torch::optim::Optimizer& optimizer) {
-  using namespace torch::optim;  // NOLINT: the names of the table
+  using namespace torch::optim;  // NOLINT: short names for the table
   if (dynamic_cast<SGD*>(&optimizer) != nullptr) return form<SGDParamState>();
   if (dynamic_cast<Adam*>(&optimizer) != nullptr) return form<AdamParamState>();
   if (dynamic_cast<AdamW*>(&optimizer) != nullptr) return form<AdamWParamState>();
@@ -97,7 +98,7 @@ StateForm form_of(torch::optim::Optimizer& optimizer) {
       "RMSprop");
 }
 
-// A count of steps, not a tensor of the parameter's shape.
+// Whether the slot is a count of steps instead of a tensor with the parameter's shape.
 bool is_figure(const torch::Tensor& slot) {
   return slot.dim() == 0 && slot.scalar_type() == torch::kLong;
 }
@@ -130,7 +131,7 @@ std::string rates_key(const std::string& optimizer) {
   return "muster/" + optimizer + "/lr";
 }
 
-// Undefined ones (of a frozen or lazy module) are left out.
+// Leaves out undefined tensors, which frozen or lazy modules have.
 void add_tensors(const torch::OrderedDict<std::string, torch::Tensor>& named,
                  const std::string& prefix, CollectedState& all, bool buffers) {
   for (const auto& item : named) {
@@ -214,7 +215,8 @@ CollectedState TrackedState::collect() const {
   return all;
 }
 
-// An optimizer has no state before its first step: its tensors are looked at by their parameters.
+// An optimizer has no state before its first step, so its tensors are checked against its
+// parameters.
 void TrackedState::check(const NamedTensors& tensors) const {
   Differences differences;
   std::set<std::string> known;

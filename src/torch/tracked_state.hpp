@@ -1,4 +1,4 @@
-// What a training program's models and optimizers hold, as tensors by name, and back.
+// Collects the state of a program's models and optimizers as tensors by name, and restores it.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace muster {
 
-// Of the moment: the tensors are those of the model, not copies.
+// The tensors are the model's own, not copies.
 struct CollectedState {
   NamedTensors tensors;
-  std::set<std::string> buffers;  // of `tensors`; may differ between ranks
+  std::set<std::string> buffers;  // names in `tensors` whose values may differ between ranks
   CheckpointValues values;
 };
 
-// Whether a value is the library's and not the program's.
+// Whether a value was added by libmuster and not by the program.
 [[nodiscard]] bool is_own_value(const std::string& key);
 
 class TrackedState {
@@ -31,8 +31,8 @@ class TrackedState {
 
   [[nodiscard]] CollectedState collect() const;
 
-  // Throws std::runtime_error that says what differs, before anything is changed. Takes what
-  // `collect` gave on another day; names that it does not know are refused.
+  // Checks everything before it changes anything; throws std::runtime_error that says what differs.
+  // Takes the result of an earlier `collect`. Unknown names are rejected.
   void restore(const NamedTensors& tensors, const CheckpointValues& values);
 
  private:

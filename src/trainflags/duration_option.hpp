@@ -1,4 +1,4 @@
-// Flags that take a length of time, for every command: 90, 30s, 5m, 2h, 30d.
+// Flags that take a duration, for every command: 90, 30s, 5m, 2h, 30d.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace muster::trainflags {
 
 inline constexpr double kForever = 1e9;  // seconds
 
-// Makes `option`, whose value is a number of seconds, accept every form of parse_duration from
+// Makes `option`, whose value is in seconds, accept every form that parse_duration knows, from
 // `least` to `most` seconds. Help shows the value as SECONDS.
 inline CLI::Option* takes_duration(CLI::Option* option, double least, double most = kForever) {
   const auto text = [](double seconds) {

@@ -9,13 +9,15 @@ namespace muster::trainflags {
 namespace {
 
 constexpr std::size_t kWidth = 80;
-constexpr std::size_t kTextColumn = 28;   // where descriptions begin
-constexpr std::size_t kLongestWord = 20;  // of a value; longer choices are listed in the text
-// CLI11's groups for what has none; such options are shown last.
+constexpr std::size_t kTextColumn = 28;  // where descriptions begin
+// The longest value word; longer choices are listed in the description.
+constexpr std::size_t kLongestWord = 20;
+// CLI11's default groups; such options are shown last.
 constexpr const char* kOther = "Options";
 constexpr const char* kOtherCommands = "Subcommands";
 
-// The values that the option accepts: "a,b,c" of CLI11's "TEXT:{a,b,c}". Empty: any.
+// The accepted values as "a,b,c", from CLI11's type name "TEXT:{a,b,c}". Empty if any value is
+// accepted.
 std::string choices(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find('{');
@@ -37,7 +39,7 @@ bool choices_are_short(const CLI::Option& option) {
   return !all.empty() && all.size() <= kLongestWord;
 }
 
-// "-H, --hosts HOSTS"; a flag without a short name is indented as if it had one.
+// For example "-H, --hosts HOSTS". A flag without a short name is indented as if it had one.
 std::string left_side(const CLI::Option& option) {
   if (option.get_positional()) return option.get_name(true);
   const auto& shorts = option.get_snames();
@@ -48,7 +50,7 @@ std::string left_side(const CLI::Option& option) {
   return word.empty() ? text : text + " " + word;
 }
 
-// " (also --host, -w)", and for a flag that has an opposite " (off: --no-augment)".
+// For example " (also --host, -w)", or " (off: --no-augment)" for a flag with an opposite.
 std::string other_names(const CLI::Option& option) {
   std::string names;
   std::string off;
@@ -65,7 +67,7 @@ std::string other_names(const CLI::Option& option) {
   return (names.empty() ? "" : " (also " + names + ")") + off;
 }
 
-// The description, and what the option itself knows: choices, default, other spellings.
+// The description, followed by the option's choices, default and other spellings.
 std::string right_side(const CLI::Option& option) {
   std::string text = option.get_description();
   if (!choices(option).empty() && !choices_are_short(option) && !option.get_positional()) {
@@ -165,7 +167,7 @@ std::string value_word(const CLI::Option& option) {
   if (word == "FLOAT") return "NUMBER";
   if (word != "TEXT") return word;
   if (choices_are_short(option)) return joined(choices(option), "|");
-  // --engine ENGINE
+  // Derived from the flag's name: ENGINE for --engine.
   std::string name = option.get_lnames().empty() ? "VALUE" : option.get_lnames().front();
   name = name.substr(name.rfind('-') + 1);
   std::transform(name.begin(), name.end(), name.begin(),
@@ -193,7 +195,7 @@ std::vector<HelpGroup> option_groups(const CLI::App& command) {
   }
   OptionList others = options_of(command, kOther, false);
   std::stable_partition(others.begin(), others.end(), [&](const CLI::Option* option) {
-    return option != command.get_help_ptr();  // last
+    return option != command.get_help_ptr();  // --help is shown last
   });
   add_group(groups, command.get_groups().size() > 1 ? "Other flags" : "Flags", others);
   return groups;

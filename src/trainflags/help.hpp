@@ -1,5 +1,5 @@
-// How --help looks, for all commands and programs: 80 columns, flags in groups, values as words
-// (SECONDS, HOSTS).
+// The layout of --help, for all commands and programs: 80 columns, flags in groups, value words
+// such as SECONDS and HOSTS.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace muster::trainflags {
 
-// `program` is what follows the flags in the usage line, e.g. "PROGRAM [ARGUMENTS]". A footer's
-// paragraphs are wrapped; its lines that begin with a blank stay as they are.
+// `program` follows the flags in the usage line, e.g. "PROGRAM [ARGUMENTS]". Paragraphs of a footer
+// are wrapped, but its lines that begin with a blank are kept.
 [[nodiscard]] std::shared_ptr<CLI::Formatter> help_formatter(std::string program = {});
 
-// The word for an option's value: "SECONDS", "cpu|cuda|auto". Empty: it takes none.
+// The word for an option's value: "SECONDS", "cpu|cuda|auto". Empty if it takes no value.
 [[nodiscard]] std::string value_word(const CLI::Option& option);
 
-// The values that an option accepts; empty: any.
+// The values that an option accepts; empty if it accepts any.
 [[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option);
 
-// What --help shows, for man pages. `left` is indented where a flag has no short name.
+// One row of --help, also used for man pages. `left` is indented if a flag has no short name.
 struct HelpRow {
   std::string left;
   std::string right;
@@ -32,13 +32,13 @@ struct HelpGroup {
 [[nodiscard]] std::vector<HelpGroup> option_groups(const CLI::App& command);
 [[nodiscard]] std::vector<HelpGroup> command_groups(const CLI::App& command);
 
-// How to write SECONDS; empty if no flag of the command takes them.
+// Explains how to write SECONDS; empty if no flag of the command takes such a value.
 [[nodiscard]] std::string note_about_seconds(const CLI::App& command);
 
 // "muster hosts [FLAGS]"; `name` is the command's full name.
 [[nodiscard]] std::string usage_line(const CLI::App& command, const std::string& name);
 
-// What follows the flags: "PROGRAM [ARGUMENTS]". Empty: nothing.
+// The part of the usage line after the flags: "PROGRAM [ARGUMENTS]". May be empty.
 [[nodiscard]] std::string program_word(const CLI::App& command);
 
 }  // namespace muster::trainflags

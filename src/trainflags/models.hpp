@@ -1,5 +1,5 @@
-// The models of the trainers: their names, data and defaults. programs/train/models.cpp says how
-// each is made. No torch, no {fmt}: both sides have it.
+// The models of the trainers: their names, data sets and defaults. programs/train/models.cpp
+// creates the networks. Uses neither torch nor {fmt}, because both sides contain it.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ struct Model {
   const char* name;
   const char* data;  // name of the data set
   int64_t epochs;
-  int64_t batch_size;  // of all ranks together
+  int64_t batch_size;  // over all ranks
   double lr;           // for a batch of 256
   double warmup_epochs;
   double weight_decay;
-  int64_t tuning_epochs;  // with --weights
+  int64_t tuning_epochs;  // used with --weights, as is tuning_lr
   double tuning_lr;
 };
 
@@ -49,14 +49,14 @@ inline constexpr Model kModels[] = {
      .tuning_lr = 0.02},
 };
 
-// The model must be one of them.
+// The name must be in kModels.
 [[nodiscard]] const Model& model_named(const std::string& name);
 
-// "mnist, resnet18 or resnet50"
+// For example "mnist, resnet18 or resnet50".
 [[nodiscard]] std::string model_names(const std::string& between = ", ",
                                       const std::string& before_last = " or ");
 
-// Defaults of each model, for the end of a help text.
+// The defaults of each model, for the end of a help text.
 [[nodiscard]] std::string defaults_text();
 
 }  // namespace muster::trainflags

@@ -6,7 +6,7 @@
 namespace muster::trainflags {
 namespace {
 
-// All begin with kTrainGroup, by which given_words knows the trainers' flags.
+// All groups begin with kTrainGroup, by which given_words recognises the trainers' flags.
 constexpr const char* kPlaces = "Training (data and checkpoints)";
 constexpr const char* kSteps = "Training (steps)";
 constexpr const char* kRate = "Training (optimizer and learning rate)";
@@ -15,7 +15,7 @@ constexpr const char* kMachine = "Training (devices and communication)";
 
 constexpr int64_t kMany = 1'000'000'000;
 constexpr int kFew = 1'000'000;
-constexpr const char* kLogits = "--logits";  // shown in no help
+constexpr const char* kLogits = "--logits";  // a hidden flag
 
 void add_place_options(CLI::App& command, TrainOptions& options) {
   command
@@ -183,7 +183,7 @@ void add_machine_options(CLI::App& command, TrainOptions& options) {
       1)
       ->capture_default_str()
       ->group(kMachine);
-  // For tests: the outputs of the model for rank 0's part of the held-out images.
+  // For tests only: where to write the model's outputs for rank 0's part of the held-out images.
   command.add_option(kLogits, options.logits)->group("");
 }
 
@@ -219,13 +219,15 @@ std::vector<std::string> given_words(const CLI::App& command, bool of_trainer) {
                                                           : "--" + option->get_lnames().front();
     const bool trainers = option->get_group().starts_with(kTrainGroup) || name == kLogits;
     if (trainers != of_trainer) continue;
-    if (option->get_items_expected_max() == 0) {  // a flag; "false": its opposite was given
+    if (option->get_items_expected_max() == 0) {
+      // A flag without a value; "false" means that its opposite was given.
       const bool off = option->results().back() == "false";
       words.push_back(off ? "--no-" + name.substr(2) : name);
       continue;
     }
     for (const std::string& value : option->results()) {
-      if (value.starts_with("-") && name.starts_with("--")) {  // else it is taken for a flag
+      if (value.starts_with("-") && name.starts_with("--")) {
+        // Otherwise it would be taken for a flag.
         words.push_back(name + "=" + value);
       } else {
         words.insert(words.end(), {name, value});

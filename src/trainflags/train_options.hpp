@@ -1,5 +1,5 @@
 // The flags of the trainers, which `muster train` reads on the launcher and muster-train on every
-// rank. No torch, no {fmt}: both sides have it.
+// rank. Uses neither torch nor {fmt}, because both sides contain it.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace muster::trainflags {
 
-// What is not given is the model's own default; docs/train.md has the table.
+// Flags that are not given get the model's own default; docs/train.md has the table.
 struct TrainOptions {
   std::string model;
   std::string dataset_dir;
   std::string output_dir = "output";
   std::optional<int64_t> epochs = std::nullopt;
-  std::optional<int64_t> batch_size = std::nullopt;  // of all ranks together
+  std::optional<int64_t> batch_size = std::nullopt;  // over all ranks
   std::optional<double> lr = std::nullopt;           // for a batch of 256
   std::string lr_scaling = "linear";
   std::optional<double> warmup_epochs = std::nullopt;
@@ -34,7 +34,7 @@ struct TrainOptions {
   std::string freeze;
   std::string stem = "auto";
   std::optional<bool> augment = std::nullopt;
-  int64_t image_size = 0;  // 0: as they are
+  int64_t image_size = 0;  // 0: keep their size
   int workers = 2;
   int64_t save_every = 0;  // 0: at the end of each epoch
   int keep = 2;
@@ -48,14 +48,16 @@ struct TrainOptions {
   std::string logits;
 };
 
-inline constexpr const char* kTrainGroup = "Training";  // its groups in --help begin so
+// Prefix of the flags' group names in --help.
+inline constexpr const char* kTrainGroup = "Training";
 
-// The model, as a word of its own, and all flags but --threads, which `muster run` has already.
+// Adds the model, which is a positional argument, and all flags except --threads, which `muster
+// run` already has.
 void add_train_options(CLI::App& command, TrainOptions& options);
 void add_threads_option(CLI::App& command, TrainOptions& options);
 
-// What the user gave, as words for another command line: the options of the trainers, or all the
-// others. Without the model.
+// The flags that the user gave, as words for another command line: either the trainers' flags or
+// all others. Does not include the model.
 [[nodiscard]] std::vector<std::string> given_words(const CLI::App& command, bool of_trainer);
 
 }  // namespace muster::trainflags

@@ -1,4 +1,4 @@
-// Verdicts on ranks that others wait for.
+// Verdicts that accuse the ranks for which others wait.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -13,20 +13,22 @@
 namespace muster::why {
 namespace {
 
-constexpr double kEndedFor = 2;    // seconds: the engine may be about to end the others
-constexpr double kTogether = 1;    // seconds between the ends of ranks that ended for one reason
+// seconds; before that, the engine may be about to end the others.
+constexpr double kEndedFor = 2;
+// Seconds between the ends of ranks that ended for the same reason.
+constexpr double kTogether = 1;
 constexpr double kLeavingFor = 5;  // seconds
 constexpr double kLongWait = 10;   // seconds
-constexpr double kInputFor = 5;    // of a pipe, which may still bring something
-constexpr double kSlowDisk = 120;  // written data may take long to reach a disk
+constexpr double kInputFor = 5;    // seconds for a pipe, which may still deliver something
+constexpr double kSlowDisk = 120;  // seconds, since written data may take long to reach a disk
 constexpr double kLoopFor = 120;
-constexpr double kComputing = 0.1;  // of a processor
+constexpr double kComputing = 0.1;  // share of a CPU
 constexpr double kComputesFor = 600;
-constexpr double kGapsOfComputing = 10;  // times the longest pause before
+constexpr double kGapsOfComputing = 10;  // multiples of the longest earlier pause
 constexpr std::size_t kMostOthers = 4;
-constexpr double kSilentHostFor = 5;  // with connections that confirm it
+constexpr double kSilentHostFor = 5;  // seconds, if connections confirm it
 
-// Of all that are waited for, or keep an operation from its end that they have begun.
+// Ranks that others wait for, including those that have begun an operation but keep it from ending.
 Ranks suspects_of(const Case& the) {
   Ranks suspects = the.waits.culprits;
   const auto add = [&](const RankReading* rank) {
@@ -37,14 +39,15 @@ Ranks suspects_of(const Case& the) {
     if (!gathering.missing.empty()) continue;
     for (const RankReading* rank : gathering.begun_elsewhere) add(rank);
   }
-  // No healthy rank is stopped, whether or not others are known to wait for it.
+  // A healthy rank is never stopped, so it is suspicious even if nobody is known to wait for it.
   for (const RankReading& rank : the.ranks) {
     if (rank.activity == Activity::kStopped) add(&rank);
   }
   return suspects;
 }
 
-// Of parts of a job that wait for different ranks, the one that has waited for long.
+// If different parts of the job wait for different ranks, the part that has waited long matters
+// more.
 bool matters_less(const Gathering& a, const Gathering& b) {
   const auto weight = [](const Gathering& gathering) {
     return std::tuple(gathering.age_s > kLongWait, gathering.waiting.size(), gathering.age_s);
@@ -63,7 +66,8 @@ const Gathering* gathering_of(const Case& the, const Ranks& ranks) {
   return most;
 }
 
-// Those that are missing there, if any of them is.
+// Those of `ranks` that are missing in the gathering. If none is, or the gathering is null, all of
+// `ranks`.
 Ranks missing_in(const Gathering* gathering, const Ranks& ranks) {
   if (gathering == nullptr) return ranks;
   Ranks missing;
@@ -88,7 +92,7 @@ std::string end_text(const RankReading& rank) {
 
 struct Wording {
   Kind kind;
-  std::string text;  // follows "rank 3 (n2)"
+  std::string text;  // to follow "rank 3 (n2)"
 };
 
 Wording wording_for(Activity activity, const Ranks& ranks, const Gathering* gathering) {
@@ -138,8 +142,8 @@ bool at_terminal(const Ranks& ranks) {
   });
 }
 
-// A slow read brings some bytes, but what was written may be on its way to the disk for long, and
-// so may the page of a file that is mapped into memory.
+// A slow read delivers some bytes. But written data, or a page of a memory-mapped file, can be on
+// its way to or from the disk for long.
 bool may_be_slow_disk(const RankReading& rank) {
   if (rank.io_bytes > 0) return true;
   const std::string call = rank.subject == nullptr ? std::string() : rank.subject->call;
@@ -147,7 +151,7 @@ bool may_be_slow_disk(const RankReading& rank) {
          call.find("sync") != std::string::npos;
 }
 
-// Seconds from which on the ranks are accused.
+// After how many seconds the ranks are accused.
 double limit_for(Activity activity, const Ranks& ranks, const Gathering& gathering,
                  const Patience& patience) {
   switch (activity) {
@@ -198,7 +202,7 @@ Verdict works(const Case& the, const Ranks& ranks, const Gathering* gathering) {
   return about(the, std::move(verdict), ranks);
 }
 
-// Of the operation that the sentence has just named.
+// Names no operation, because the sentence before has just done so.
 std::string waits_in_it(const Case& the, const Gathering& gathering) {
   const std::size_t n = gathering.waiting.size();
   const Patience patience = patience_of(the.scene, gathering);
@@ -211,7 +215,7 @@ std::string waits_in_it(const Case& the, const Gathering& gathering) {
                      time);
 }
 
-// Others that are missing in the same operation for another reason.
+// Adds ranks that are missing in the same operation for another reason.
 void add_others(const Case& the, const Ranks& accused, const Gathering& gathering,
                 Verdict& verdict) {
   std::size_t shown = 0;
@@ -267,7 +271,8 @@ std::optional<Verdict> judge_silent_hosts(const Case& the) {
   return about(the, std::move(verdict), silent);
 }
 
-// The first to end is the cause, and those that ended in the same way at the same time.
+// The rank that ended first, which is the cause, and those that ended in the same way at the same
+// time.
 Ranks first_to_end(const Ranks& ended) {
   const RankReading* first =
       *std::max_element(ended.begin(), ended.end(), [](const RankReading* a, const RankReading* b) {
@@ -288,12 +293,12 @@ std::optional<Verdict> judge_ended(const Case& the, const Ranks& suspects) {
   const Ranks ranks = first_to_end(ended);
   const Gathering* gathering = gathering_of(the, ranks);
   if (gathering == nullptr) return std::nullopt;
-  // One that ended as it should takes no part any more in what a program does in smaller groups,
-  // and only a recorder knows the groups.
+  // A rank that ended successfully no longer takes part in operations of smaller groups, and only a
+  // recorder knows which groups those are.
   const bool needs_all = gathering->recorded || gathering->what == Gathering::What::kRendezvous;
   if (!needs_all && !has_failed(*ranks.front())) return std::nullopt;
   Patience patience = patience_of(the.scene, *gathering);
-  // Ranks end one after the other.
+  // Ranks normally end one after the other, so allow some time.
   if (gathering->what == Gathering::What::kTeardown && patience.waited_s < patience.limit_s) {
     return std::nullopt;
   }
@@ -302,7 +307,8 @@ std::optional<Verdict> judge_ended(const Case& the, const Ranks& suspects) {
   return accuse(the, Activity::kEnded, ranks, gathering);
 }
 
-// One that leaves will not enter a collective any more that a recorder says it is missing in.
+// If a recorder shows that a rank is missing in a collective, and the rank is leaving its program,
+// it will never enter that collective.
 std::optional<Verdict> judge_leaving(const Case& the, const Ranks& suspects) {
   const Ranks leaving = with(suspects, Activity::kLeaving);
   const Gathering* gathering = leaving.empty() ? nullptr : gathering_of(the, leaving);
@@ -334,7 +340,7 @@ bool all_still(const Ranks& ranks) {
                      [](const RankReading* rank) { return rank->still || rank->main == nullptr; });
 }
 
-// What computes for much longer than anything before is worth a look, whatever it computes.
+// A rank that computes for much longer than ever before deserves a look, whatever it computes.
 std::optional<Verdict> judge_long_computation(const Case& the, const Ranks& working,
                                               const Gathering* gathering) {
   if (gathering == nullptr || !gathering->recorded) return std::nullopt;
@@ -357,7 +363,7 @@ std::optional<Verdict> judge_time_out(const Case& the) {
     if (rank.activity == Activity::kEnded && rank.state->timed_out) impatient.push_back(&rank);
   }
   if (impatient.empty()) return std::nullopt;
-  double first_ago_s = 0;  // the first time-out
+  double first_ago_s = 0;  // when the first time-out happened
   for (const RankReading* rank : impatient) {
     first_ago_s = std::max(first_ago_s, rank->state->ended_ago_s);
   }
@@ -365,7 +371,7 @@ std::optional<Verdict> judge_time_out(const Case& the) {
   for (const RankReading& rank : the.ranks) {
     const auto& waiting = the.waits.waiting;
     const bool waits = std::find(waiting.begin(), waiting.end(), &rank) != waiting.end();
-    // What has ended since then is a consequence.
+    // Ranks that have ended since then are consequences.
     const bool ended_since =
         rank.activity == Activity::kEnded && rank.state->ended_ago_s <= first_ago_s;
     if (!waits && !gave_up(rank) && !ended_since) suspects.push_back(&rank);
@@ -402,7 +408,7 @@ std::optional<Verdict> judge_culprits(const Case& the, bool proven) {
     const Gathering* gathering = ranks.empty() ? nullptr : gathering_of(the, ranks);
     if (gathering == nullptr) continue;
     ranks = missing_in(gathering, ranks);
-    // The others may wait for the one that works, in ways that muster does not see.
+    // The others may wait for the working rank in ways that muster does not see.
     if (!working.empty() && activity != Activity::kUninterruptible) break;
     const Patience patience = patience_of(the.scene, *gathering);
     const double limit = limit_for(activity, ranks, *gathering, patience);

@@ -1,4 +1,4 @@
-// evidence_text: what the verdict was made from, equal ranks together, outliers first.
+// evidence_text: what the verdict is based on. Equal ranks are grouped, outliers come first.
 #include <algorithm>
 #include <map>
 
@@ -14,15 +14,15 @@
 namespace muster::why {
 namespace {
 
-constexpr std::size_t kMostGroups = 8;   // of stacks, of process groups, of anything
+constexpr std::size_t kMostGroups = 8;   // of stacks, process groups or other things
 constexpr std::size_t kMostFrames = 14;  // per stack
-constexpr std::size_t kInnermost = 4;    // of these
+constexpr std::size_t kInnermost = 4;    // innermost frames that are always shown
 constexpr std::size_t kLongestLine = 160;
 constexpr std::size_t kTextWidth = 80;
 
 using inspect::Operation;
 
-// Ranks about which the same can be said; those that few share come first.
+// Ranks with the same text are grouped. Texts of few ranks come first.
 using Folded = std::vector<std::pair<std::string, Ranks>>;
 
 Folded folded(const std::vector<std::pair<std::string, const RankReading*>>& lines) {
@@ -52,7 +52,7 @@ std::string operation_text(const Operation& operation) {
   return text;
 }
 
-// "all_reduce #11 [[4]] ended, in all_reduce #12 [[4]]".
+// For example "all_reduce #11 [[4]] ended, in all_reduce #12 [[4]]".
 std::string progress_text(const inspect::Group& group) {
   const Operation* ended = nullptr;
   std::vector<std::string> pending;
@@ -98,7 +98,7 @@ std::string frames_text(std::size_t count) {
   return fmt::format("{} {}", count, verb(count, "frame", "frames"));
 }
 
-// Frames without a name, as in a program without symbols, are told by their number.
+// Frames without a name, as in a program without symbols, are only counted.
 std::vector<std::string> frame_lines(const inspect::Stack& stack) {
   std::vector<std::string> lines;
   std::size_t nameless = 0;
@@ -126,7 +126,7 @@ std::string stacks_text(const inspect::RankView& view) {
     text +=
         fmt::format("    {} ({}):\n", stack.python ? "Python" : "native", printable(stack.source));
     const std::vector<std::string> lines = frame_lines(stack);
-    // The user's own code is outermost.
+    // Keep the outermost frames too, because they are the user's own code.
     const std::size_t left_out = lines.size() - std::min(lines.size(), kMostFrames);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (i == kInnermost && left_out > 1) {
@@ -159,7 +159,7 @@ std::string state_text(const RankReading& rank) {
   if (rank.main == nullptr) return whereabouts(rank);
   std::string text = "state " + rank.main->state;
   if (!rank.main->call.empty()) text += ", in " + rank.main->call;
-  // Rounded, so that ranks that do the same are equal.
+  // Rounded, so that ranks with nearly the same usage get the same text.
   const double cpu = rank.cpu < 0.05   ? 0
                      : rank.cpu < 0.95 ? 0.1 * static_cast<int>(10 * rank.cpu + 0.5)
                                        : static_cast<int>(rank.cpu + 0.5);
@@ -178,7 +178,7 @@ std::string states_section(const std::vector<RankReading>& ranks) {
 }
 
 std::string hosts_section(const Scene& scene) {
-  std::map<std::string, std::vector<std::string>> hosts;  // by what is said of them
+  std::map<std::string, std::vector<std::string>> hosts;  // by the text about them
   for (const auto& [host, logs] : scene.kernel_logs) {
     for (const std::string& log : logs) hosts["kernel: " + log].push_back(host);
   }

@@ -8,8 +8,8 @@
 namespace muster::why {
 namespace {
 
-constexpr double kComputes = 0.05;              // of a processor
-constexpr std::int64_t kReadsOrWrites = 65536;  // bytes; a heart-beat is less
+constexpr double kComputes = 0.05;              // share of a CPU
+constexpr std::int64_t kReadsOrWrites = 65536;  // bytes; a heartbeat needs less
 
 bool advances(const inspect::RankView& rank) {
   return std::any_of(rank.groups.begin(), rank.groups.end(), [](const inspect::Group& group) {
@@ -17,7 +17,7 @@ bool advances(const inspect::RankView& rank) {
   });
 }
 
-// Waiting for a collective takes a whole processor with these backends, and none with Gloo.
+// With these backends, waiting for a collective uses a whole CPU; with Gloo it uses none.
 bool spins_while_waiting(const std::string& backend) {
   return backend.find("mpi") != std::string::npos || backend.find("nccl") != std::string::npos;
 }

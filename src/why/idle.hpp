@@ -1,13 +1,13 @@
-// Whether a job stands still, as far as a glance at its processes tells. Pure.
+// Whether a job makes no progress, according to a quick look at its processes. Pure.
 #pragma once
 
 #include "why/verdict.hpp"
 
 namespace muster::why {
 
-// Every running rank was seen, no collective has advanced, and no rank has computed, read or
-// written. A rank that waits in a collective over MPI or NCCL may use a whole processor: that does
-// not count as computing if the rank tells its collectives.
+// True if every running rank was seen, no collective advanced, and no rank computed, read or wrote.
+// A rank that waits in a collective over MPI or NCCL may use a whole CPU. That does not count as
+// computing if the rank's recorder shows the collective.
 [[nodiscard]] bool is_idle(const Scene& scene);
 
 }  // namespace muster::why

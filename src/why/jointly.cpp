@@ -1,4 +1,4 @@
-// Verdicts on what no single rank is to blame for.
+// Verdicts for which no single rank is to blame.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 
 using What = Gathering::What;
 
-constexpr double kProvenFor = 3;  // seconds: a view of several ranks is not of one moment
+constexpr double kProvenFor = 3;  // seconds, because the ranks were not all seen at the same moment
 constexpr double kTransportFor = 5;
 constexpr double kPollingFor = 300;
 constexpr std::size_t kMostSides = 6;
@@ -51,13 +51,13 @@ double window_of(const Scene& scene) {
   return window;
 }
 
-// "rank 0 (n1) waits in recv for rank 1".
+// For example "rank 0 (n1) waits in recv for rank 1".
 std::string step_text(const Step& step, const RankReading& next) {
   return fmt::format("{} waits in {} for rank {}", rank_names({step.rank}),
                      name_of(*step.gathering), next.rank);
 }
 
-// All that the circle's ranks wait in, each once; those with fewest ranks last.
+// All gatherings that the circle's ranks wait in, each once; those with the fewest ranks last.
 std::vector<const Gathering*> gatherings_of(const Case& the, const std::vector<Step>& circle) {
   std::vector<const Gathering*> found;
   for (const Gathering& gathering : the.waits.gatherings) {
@@ -86,8 +86,8 @@ std::set<int> members_of(const Gathering& gathering) {
   return members;
 }
 
-// Of two groups of the same ranks, most ranks wait in one and few in the other: the few have left
-// the path of the others.
+// For two groups with the same ranks: if most ranks wait in one and a few in the other, the few
+// have diverged from the others.
 bool few_have_left(const std::vector<const Gathering*>& gatherings) {
   if (gatherings.size() != 2) return false;
   const Gathering& most = *gatherings.front();
@@ -95,7 +95,7 @@ bool few_have_left(const std::vector<const Gathering*>& gatherings) {
   return few.waiting.size() < most.waiting.size() && members_of(most) == members_of(few);
 }
 
-// Without numbers the operations are all that shows that ranks have parted.
+// Without sequence numbers, only different operations prove that ranks have diverged.
 bool are_different_operations(const std::vector<const Gathering*>& gatherings) {
   if (gatherings.size() < 2) return false;
   if (all_messages(gatherings)) return false;
@@ -105,8 +105,8 @@ bool are_different_operations(const std::vector<const Gathering*>& gatherings) {
   });
 }
 
-// A rank may leave these before the others have entered them, or even although the others use
-// another root: whoever went on need not be wrong.
+// A rank may leave these collectives before the others have entered them, or even if the others use
+// a different root. So a rank that has continued need not be wrong.
 bool may_be_left_early(const Gathering& gathering) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"broadcast", "reduce", "gather", "scatter", "broadcast_object_list", "gather_object",
@@ -115,14 +115,14 @@ bool may_be_left_early(const Gathering& gathering) {
   return std::find(kNames.begin(), kNames.end(), gathering.operation) != kNames.end();
 }
 
-// Ranks that have come equally far, and what they wait in.
+// Ranks that have made equal progress, and the gatherings in which they wait.
 struct Side {
   const Gathering* gathering = nullptr;
   Ranks ranks = {};
   std::string name = {};
 };
 
-// Groups that do the same side by side, such as the columns of a grid, are on one side.
+// Groups that do the same in parallel, such as the columns of a grid, count as one side.
 Side side_of(const Case& the, const Gathering& as) {
   Side side{.gathering = &as, .name = name_of(as)};
   std::size_t groups = 0;
@@ -177,7 +177,7 @@ CircleTime time_of(const Case& the, const std::vector<const Gathering*>& gatheri
     const Patience patience = patience_of(the.scene, *gathering);
     time.waited_s = std::min(time.waited_s, patience.waited_s);
     time.quiet = time.quiet && patience.quiet;
-    // Nobody is left who could end the wait of ranks that all stand still.
+    // If all ranks stand still, none is left that could end the wait.
     const bool still =
         std::all_of(gathering->waiting.begin(), gathering->waiting.end(),
                     [](const RankReading* rank) { return rank->still && !rank->stack.spins; });
@@ -203,7 +203,7 @@ Verdict in_circle(const Case& the, const std::vector<Step>& circle, const Circle
   return about(the, std::move(verdict), ranks);
 }
 
-// Of messages no stack tells the peer.
+// For messages, stacks do not show the peer.
 Verdict all_in_messages(const Case& the, const std::vector<const Gathering*>& gatherings,
                         const CircleTime& time) {
   Verdict verdict{.kind = Kind::kEverybodyWaits, .hang = true};
@@ -221,7 +221,7 @@ Verdict all_in_messages(const Case& the, const std::vector<const Gathering*>& ga
   return about(the, std::move(verdict), ranks);
 }
 
-// Ranks in calls of the same name at several places of the program.
+// For ranks in calls of the same name at different places in the program.
 std::optional<Verdict> at_several_places(const Case& the, const Gathering& gathering) {
   std::map<std::string, Ranks> places;
   for (const RankReading* rank : gathering.waiting) {
@@ -254,7 +254,7 @@ std::optional<Verdict> judge_progress(const Case& the) {
   const std::size_t culprits = advanced_among(the.waits.culprits);
   const std::size_t advanced = advanced_among(the.waits.waiting) + culprits;
   if (involved > 0 && culprits == 0 && 2 * advanced <= involved) return std::nullopt;
-  // One part of the job may hang while another part advances.
+  // One part of the job may hang while another advances.
   for (const Gathering& gathering : the.waits.gatherings) {
     if (!gathering.recorded || advanced_among(gathering.waiting) > 0) continue;
     if (gathering.age_s < patience_of(the.scene, gathering).limit_s) continue;
@@ -278,7 +278,7 @@ std::optional<Verdict> judge_mismatch(const Case& the) {
   Verdict verdict{.hang = true};
   verdict.kind = mismatch->names ? Kind::kDifferentCollectives : Kind::kDifferentSizes;
   std::vector<std::string> parts;
-  // The few first: they are the ones to look at.
+  // The smallest group first, since that is where to look.
   for (auto side = mismatch->sides.rbegin(); side != mismatch->sides.rend(); ++side) {
     const std::size_t n = side->second.size();
     parts.push_back(fmt::format("{} {} {}", rank_names(side->second),
@@ -297,7 +297,7 @@ std::optional<Verdict> judge_mismatch(const Case& the) {
   for (std::size_t i = 1; i < sides.size(); ++i) {
     ranks.insert(ranks.end(), sides[i].second.begin(), sides[i].second.end());
   }
-  // Of equally many, none is the odd one.
+  // If both sides are equally large, neither is the exception.
   if (sides.size() == 2 && sides[0].second.size() == sides[1].second.size()) {
     ranks.insert(ranks.end(), sides[0].second.begin(), sides[0].second.end());
   }
@@ -306,7 +306,8 @@ std::optional<Verdict> judge_mismatch(const Case& the) {
 
 std::optional<Verdict> judge_transport(const Case& the) {
   if (the.links.connections.empty() || the.waits.waiting.empty()) return std::nullopt;
-  // What keeps a rank from its collective comes before what its connections look like meanwhile.
+  // The reason why a rank is not in its collective is more important than the state of its
+  // connections meanwhile.
   const auto& culprits = the.waits.culprits;
   const bool explained = std::any_of(culprits.begin(), culprits.end(), [](const RankReading* rank) {
     return rank->activity != Activity::kIdle && rank->activity != Activity::kUnseen;
@@ -362,7 +363,7 @@ std::optional<Verdict> judge_stuck(const Case& the) {
   if (found == the.waits.gatherings.end()) return std::nullopt;
   const Patience patience = patience_of(the.scene, *found);
   const std::size_t n = found->waiting.size();
-  // In a program that mostly communicates, all ranks are often in the same call.
+  // In a program that mostly communicates, all ranks are often in the same call, so wait longer.
   const bool polls = std::any_of(found->waiting.begin(), found->waiting.end(),
                                  [](const RankReading* rank) { return rank->stack.spins; });
   const double limit =

@@ -11,24 +11,25 @@ namespace muster::why {
 namespace {
 
 constexpr double kPatience = 30;  // seconds, at least
-// Ranks that poll look alike when they advance; two stacks, both in the same call, are a sign.
+// seconds; ranks that poll look alike even when they advance, but two stacks in the same call are a
+// sign
 constexpr double kPollingPatience = 60;
 constexpr double kLongPollingPatience = 300;
-constexpr double kGaps = 3;  // times the longest pause before
+constexpr double kGaps = 3;  // multiples of the longest earlier pause
 constexpr std::size_t kMostPlaceLines = 6;
 constexpr std::size_t kMostSignals = 4;
-constexpr std::size_t kMostSignalHosts = 6;  // in the line of one
+constexpr std::size_t kMostSignalHosts = 6;  // hosts named in one line
 constexpr std::size_t kMostConnections = 4;
-constexpr double kOverload = 1.5;  // runnable processes per processor
+constexpr double kOverload = 1.5;  // runnable processes per CPU
 
-// "it finished all_reduce #1841 and has begun no collective since".
+// For example "it finished all_reduce #1841 and has begun no collective since".
 std::string last_operation(const RankReading& rank) {
   if (rank.view == nullptr) return {};
   const inspect::Operation* last = nullptr;
   std::string group_name;
   for (const inspect::Group& group : rank.view->groups) {
     for (const inspect::Operation& operation : group.operations) {
-      if (!operation.done) return {};  // it is named with those that wait
+      if (!operation.done) return {};  // already named among the waiting ranks
       if (last != nullptr && operation.age_s > last->age_s) continue;
       last = &operation;
       group_name = is_default(group) ? "" : " of group " + group.name;
@@ -40,9 +41,9 @@ std::string last_operation(const RankReading& rank) {
                      seconds_text(last->age_s));
 }
 
-// Of each host what else may matter, what is said of the accused ones first.
+// Adds other signs from each host. Signs from the accused ranks' hosts come first.
 void add_signals(const Case& the, const std::vector<std::string>& accused, Verdict& verdict) {
-  std::map<std::string, std::vector<std::string>> hosts;  // by what is said of them
+  std::map<std::string, std::vector<std::string>> hosts;  // by the text about them
   for (const auto& [host, lines] : the.scene.kernel_logs) {
     for (const std::string& line : lines) hosts["the kernel says: " + line].push_back(host);
   }

@@ -18,7 +18,7 @@ namespace {
 using inspect::Group;
 using inspect::Operation;
 
-// The collectives of one group as each of its ranks recorded them.
+// The collectives of one group, as recorded by each of its ranks.
 struct Histories {
   std::string group = {};
   std::string backend = {};
@@ -47,7 +47,7 @@ std::map<std::string, Histories> read_histories(const std::vector<RankReading>& 
   return all;
 }
 
-// Of these, every rank passes equally many elements. The others may differ by right.
+// Whether all ranks must pass equally many elements. In other collectives the numbers may differ.
 bool wants_equal_sizes(const std::string& name, const std::string& backend) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"all_reduce", "allreduce", "all_reduce_coalesced", "allreduce_coalesced", "reduce",
@@ -56,12 +56,12 @@ bool wants_equal_sizes(const std::string& name, const std::string& backend) {
        "all_gather_into_tensor", "all_gather_into_tensor_coalesced",
        "allgather_into_tensor_coalesced"});
   if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
-  // PyTorch makes broadcasts of NCCL out of an all_gather of different sizes.
+  // PyTorch implements NCCL's all_gather with different sizes as broadcasts.
   const bool gathers_equal = backend == "gloo" || backend == "mpi";
   return gathers_equal && (name == "all_gather" || name == "allgather");
 }
 
-// Equal for operations that fit together.
+// Equal for operations that match.
 std::string shape_of(const Operation& operation) {
   std::uint64_t total = 0;
   for (const std::uint64_t elements : elements_of(operation.sizes)) total += elements;
@@ -76,7 +76,7 @@ bool are_shapes_comparable(const At& at, const std::string& backend) {
   });
 }
 
-// All that was recorded, by number.
+// All recorded operations, by number.
 std::map<std::int64_t, At> by_number(const Histories& histories) {
   std::map<std::int64_t, At> numbers;
   for (const auto& [rank, operations] : histories.by_rank) {
@@ -100,7 +100,7 @@ std::vector<std::pair<std::string, Ranks>> sides_of(const At& at, Text text_of) 
   return ordered;
 }
 
-// Whether `late` is at each number where `early` was one number later, from `number` on.
+// Whether, from `number` on, `late` does at each number what `early` did one number later.
 bool is_one_behind(const Histories& histories, const RankReading* early, const RankReading* late,
                    std::int64_t number) {
   const auto& from = histories.by_rank.at(early);
@@ -140,7 +140,7 @@ std::optional<Mismatch> mismatch_in(const Histories& histories) {
     Mismatch mismatch{
         .names = true, .group = histories.group, .number = number, .age_s = histories.age_s};
     mismatch.sides = sides_of(at, [](const Operation& o) { return o.name; });
-    // What all of them have done fitted together, whatever its shape was called.
+    // If all of them have completed it, the operations matched, whatever their shapes.
     const bool pending =
         std::any_of(at.begin(), at.end(), [](const auto& one) { return !one.second->done; });
     if (mismatch.sides.size() < 2 && pending && are_shapes_comparable(at, histories.backend)) {
@@ -169,7 +169,8 @@ std::vector<std::uint64_t> elements_of(const std::string& sizes) {
   bool digits = false;
   for (const char c : sizes) {
     if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
-      number = number * 10 + static_cast<std::uint64_t>(c - '0');  // may wrap around: it compares
+      // May wrap around, which is harmless in a comparison.
+      number = number * 10 + static_cast<std::uint64_t>(c - '0');
       digits = true;
       continue;
     }

@@ -1,4 +1,4 @@
-// Limits for the numbers that hosts tell. A host may tell anything; its JSON may even hold 1e300.
+// Limits for numbers from hosts. A host may send anything; its JSON may even contain 1e300.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace muster::why {
 
-// NaN counts as the lowest: it must never be sorted or turned into a whole number.
+// NaN becomes the lowest value, because it must not be sorted or converted to an integer.
 [[nodiscard]] inline double limited(double value, double lowest, double highest) {
   return value >= lowest ? std::min(value, highest) : lowest;
 }

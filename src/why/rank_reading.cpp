@@ -16,14 +16,14 @@ using In = StackReading::In;
 
 constexpr double kMostCpu = 1e6;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
-constexpr double kWorkingCpu = 0.5;   // of a processor: more than polling with pauses takes
-constexpr double kLoopingCpu = 0.6;   // likewise, of one thread
-constexpr double kChangingCpu = 0.1;  // enough if the places change, too
-constexpr double kScarceCpu = 0.02;   // of one that wants to run
-constexpr double kStillCpu = 0.1;     // at most
-constexpr double kPollingCpu = 0.3;   // at most, of polling with pauses in a call that Python names
+constexpr double kWorkingCpu = 0.5;   // share of a CPU: more than polling with pauses needs
+constexpr double kLoopingCpu = 0.6;   // share of a CPU, for one thread
+constexpr double kChangingCpu = 0.1;  // enough if the place in the program changes too
+constexpr double kScarceCpu = 0.02;   // share of a CPU, for a rank that is ready to run
+constexpr double kStillCpu = 0.1;     // a rank that uses less counts as still
+constexpr double kPollingCpu = 0.3;  // at most, for polling with pauses in a call that Python names
 constexpr std::int64_t kWorkingIo = 1'000'000;  // bytes during the inspection
-constexpr std::size_t kFewestPlaces = 3;        // samples that show a loop
+constexpr std::size_t kFewestPlaces = 3;        // samples needed to show a loop
 constexpr std::size_t kMostLoopLines = 3;
 
 bool contains(const std::string& text, const char* part) {
@@ -54,14 +54,14 @@ const Process* main_of(const RankView& view) {
   for (const Process& process : view.processes) {
     if (view.pid != 0 && process.pid == view.pid) return &process;
   }
-  // Its pid is not known, as in a glance: the first that is left.
+  // Its pid is unknown, as in a quick look, so take the first process that is left.
   for (const Process& process : view.processes) {
     if (!is_gone(process)) return &process;
   }
   return nullptr;
 }
 
-// Those below the main process; a shell around it is none of them.
+// The processes below the main process. A shell above it does not count.
 std::vector<const Process*> descendants(const RankView& view, const Process& main) {
   std::set<pid_t> family{main.pid};
   std::vector<const Process*> found;
@@ -94,13 +94,13 @@ bool is_crowded(const HostView* host) {
   return host != nullptr && host->processors >= 1 && host->load > host->processors;
 }
 
-// On a host with more to do than processors a rank that works gets less of one.
+// On a host with more runnable processes than CPUs, a rank that works gets less than one.
 double working_cpu(const HostView* host) {
   if (!is_crowded(host)) return kWorkingCpu;
   return std::max(kWorkingCpu * host->processors / host->load, kChangingCpu);
 }
 
-// It wants to run, and others take nearly all of the processors.
+// The rank is ready to run, but other processes use nearly all of the CPUs.
 bool waits_for_processor(const RankReading& reading) {
   return is_crowded(reading.host_view) && reading.main->state == "R" && reading.cpu >= kScarceCpu;
 }
@@ -112,7 +112,7 @@ const Process* find_among(const std::vector<const Process*>& processes, Test tes
   return found == processes.end() ? nullptr : *found;
 }
 
-// A rank whose main process waits for a process of its own is explained by that one.
+// If a rank's main process waits for a child process, that child explains the rank.
 bool waits_for_descendants(const RankReading& reading) {
   return reading.stack.child || reading.stack.data_workers ||
          reading.main->call.starts_with("wait for a child") ||
@@ -145,15 +145,14 @@ Activity activity_of(RankReading& reading) {
     return Activity::kUninterruptible;
   }
   if (!works && (explains(reads_terminal) || reading.stack.input)) return Activity::kInput;
-  // A process that a rank started may well wait for what the rank has to say; the rank itself has
-  // nobody who says anything.
+  // A child process may well wait for input from the rank. But nobody writes to the rank itself.
   if (!works && main.call.starts_with("read of standard input")) {
     reading.subject = &main;
     return Activity::kInput;
   }
   if (works) return Activity::kWorks;
   if (explains(waits_for_file_lock) || reading.stack.lock) return Activity::kLock;
-  // A process that runs all the time says more than one that sleeps.
+  // A process that runs all the time is more informative than one that sleeps.
   reading.subject = below.empty() ? &main : below.front();
   for (const Process* process : below) {
     if (process->cpu > reading.subject->cpu) reading.subject = process;
@@ -166,7 +165,7 @@ bool has_advanced(const RankView& view) {
                      [](const inspect::Group& group) { return group.done > group.done_before; });
 }
 
-// Of backward() Python shows no more than that it runs; one that does not compute waits in it.
+// Python shows only that backward() runs. A rank that does not compute waits inside it.
 void read_backward(RankReading& reading) {
   if (!reading.stack.backward || reading.stack.native || reading.cpu >= kChangingCpu) return;
   reading.stack.in = In::kOperation;
@@ -221,7 +220,8 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
   } else if (view == nullptr) {
     reading.activity = Activity::kUnseen;
   } else if (reading.main == nullptr || is_gone(*reading.main)) {
-    // Without any process the inspection could not look: one that is gone is seen as gone.
+    // Without any process, the inspection could not look: a process that has ended would be listed
+    // as gone.
     reading.activity = view->processes.empty() ? Activity::kUnseen : Activity::kEnded;
     reading.main = nullptr;
   } else {
@@ -229,7 +229,7 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
     const bool sampled = reading.stack.told_by_python && view->places.size() >= kFewestPlaces;
     reading.still = view->watched && reading.cpu < (sampled ? kPollingCpu : kStillCpu) &&
                     !places_differ(*view) && !reading.advanced;
-    // Python shows that the rank stays in the call, whatever function its polling was seen in.
+    // Python shows that the rank stays in the call, in whatever function its polling was seen.
     if (sampled && reading.still) reading.stack.spins = false;
     reading.stays = reading.stack.spins && stays_in_call(reading);
     reading.elsewhere = is_elsewhere(reading);

@@ -1,4 +1,4 @@
-// What each rank of a scene is doing by itself, before anybody asks who waits for whom. Pure.
+// What each rank of a scene is doing by itself, before judging which ranks wait for which. Pure.
 #pragma once
 
 #include <cstdint>
@@ -30,33 +30,34 @@ struct RankReading {
   int rank = 0;
   std::string host = {};
   const RankState* state = nullptr;
-  const inspect::HostView* host_view = nullptr;  // null: the host did not answer
-  const inspect::RankView* view = nullptr;       // null: not seen
-  const inspect::Process* main = nullptr;        // null: none is left, or not seen
-  // The process that explains the activity: the main one or a descendant. May be null.
+  const inspect::HostView* host_view = nullptr;  // null if the host did not answer
+  const inspect::RankView* view = nullptr;       // null if the rank was not seen
+  // Null if no process of the rank is left or was seen.
+  const inspect::Process* main = nullptr;
+  // The process that explains the activity: the main process or a descendant. May be null.
   const inspect::Process* subject = nullptr;
   StackReading stack = {};
   Activity activity = Activity::kUnseen;
-  double cpu = 0;             // processors, of all its processes
-  std::int64_t io_bytes = 0;  // likewise
-  bool advanced = false;      // it finished collectives during the inspection
-  // Nothing moved while it was watched: hardly any CPU time, and always the same place.
+  double cpu = 0;             // CPUs used by all its processes
+  std::int64_t io_bytes = 0;  // of all its processes
+  bool advanced = false;      // it completed collectives during the inspection
+  // Nothing moved during the inspection: hardly any CPU time, and always the same place.
   bool still = false;
-  // One that spins in a wait for others was in the same call, from the same place, at the beginning
-  // and at the end.
+  // A rank that spins in a wait for others was in the same call from the same place at the
+  // beginning and at the end.
   bool stays = false;
-  // It does something that is no part of waiting for other ranks, even if an operation is pending:
-  // an asynchronous one may be.
+  // It does something that is not part of waiting for other ranks, even if an operation is pending,
+  // since that one may be asynchronous.
   bool elsewhere = false;
 };
 
-// One per rank of the scene, in the order of their numbers.
+// One per rank of the scene, in order.
 [[nodiscard]] std::vector<RankReading> read_ranks(const Scene& scene);
 
-// It ended because the others did not come in time, or because one of them was gone.
+// Whether it ended because others did not arrive in time, or because it lost the connection to one.
 [[nodiscard]] bool gave_up(const RankReading& rank);
 
-// A call in which a thread may wait for another rank as well as for anything else.
+// Whether a thread in this call may be waiting for another rank, or for anything else.
 [[nodiscard]] bool may_wait_for_ranks(const std::string& call);
 
 }  // namespace muster::why

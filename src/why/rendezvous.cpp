@@ -1,4 +1,4 @@
-// Verdicts on jobs whose ranks have not met yet, and on those in which nobody waits.
+// Verdicts on jobs whose ranks have not met yet, or in which no rank waits.
 #include <algorithm>
 #include <set>
 
@@ -14,9 +14,9 @@ namespace {
 
 constexpr double kStartPatience = 60;    // seconds: importing PyTorch takes long on slow disks
 constexpr double kUnansweredFor = 3;     // attempts to connect
-constexpr double kSilentForInput = 5;    // when none is known to wait for another
-constexpr double kAllAlikeFor = 60;      // likewise, with less proof
-constexpr std::size_t kMostMissing = 6;  // each with a line about its connection
+constexpr double kSilentForInput = 5;    // seconds, if no rank is known to wait for another
+constexpr double kAllAlikeFor = 60;      // seconds, with less proof
+constexpr std::size_t kMostMissing = 6;  // each gets a line about its connection
 
 std::string master_of(const Scene& scene) {
   if (scene.master_address.empty() || scene.master_port <= 0) return {};
@@ -40,8 +40,8 @@ bool are_connections_known(const RankReading& rank) {
                       [](const std::string& what) { return what.starts_with("no connections"); });
 }
 
-// Those that certainly have no connection to the master while others have one. Where nobody has
-// one, the ranks may meet in another way, as MPI's do.
+// Ranks that certainly have no connection to the master while others do. If no rank has one, they
+// may meet in another way, as MPI's ranks do.
 Ranks without_master(const Case& the, const Ranks& ranks) {
   if (master_of(the.scene).empty()) return {};
   const bool is_used =
@@ -108,7 +108,7 @@ Verdict incomplete(const Case& the, const Ranks& missing, std::size_t reached) {
   return about(the, std::move(verdict), missing);
 }
 
-// Ranks that try to reach the master and get no answer.
+// For ranks that try to reach the master and get no answer.
 std::optional<Verdict> judge_unanswered(const Case& the) {
   Ranks trying;
   for (const BadConnection& bad : the.links.connections) {
@@ -145,7 +145,7 @@ bool is_over_patience(const Patience& patience) {
   return patience.waited_s >= std::max(patience.limit_s, kStartPatience) && patience.quiet;
 }
 
-// All are there, and the rendezvous does not end.
+// All ranks have arrived, but the rendezvous does not end.
 std::optional<Verdict> judge_full_rendezvous(const Case& the, const Gathering& gathering) {
   if (!the.links.connections.empty()) return std::nullopt;  // judge_transport names them
   const Patience patience = patience_of(the.scene, gathering);
@@ -180,14 +180,14 @@ std::optional<Verdict> judge_not_started(const Case& the) {
 }
 
 struct Predicate {
-  const char* of_one;  // "waits for input"
+  const char* of_one;  // such as "waits for input"
   const char* of_many;
 };
 constexpr Predicate kWaitForInput{"waits for input", "wait for input"};
 constexpr Predicate kWaitForLocks{"waits for a lock", "wait for locks"};
 constexpr Predicate kHangInKernel{"hangs in the kernel (state D)", "hang in the kernel (state D)"};
 
-// Without any known operation only what ranks do for long tells something.
+// If no operation is known, only something that ranks do for long is a clue.
 Verdict all_alike(const Case& the, const Ranks& ranks, Kind kind, Predicate predicate) {
   Verdict verdict{.kind = kind, .hang = true};
   verdict.headline = fmt::format("{} {}, and nothing has been printed for {}", rank_names(ranks),
@@ -196,7 +196,7 @@ Verdict all_alike(const Case& the, const Ranks& ranks, Kind kind, Predicate pred
   return about(the, std::move(verdict), ranks);
 }
 
-// What no stack is needed for.
+// Ranks with an activity that can be recognised without a stack.
 Ranks stuck_by_themselves(const Case& the, Activity activity) {
   Ranks found = ranks_with(the, activity);
   std::erase_if(found, [](const RankReading* rank) {
@@ -218,7 +218,7 @@ bool has_stacks(const RankReading* rank) {
                      [](const inspect::Stack& stack) { return !stack.frames.empty(); });
 }
 
-// Neither a stack nor a recorder tells whether it waits for others.
+// Whether neither a stack nor a recorder shows if the rank waits for others.
 bool is_blind(const RankReading& rank) {
   if (rank.main == nullptr || rank.view->recorded || !rank.view->groups.empty()) return false;
   return !has_stacks(&rank);
@@ -232,7 +232,7 @@ Ranks blind_ranks(const Case& the) {
   return blind;
 }
 
-// Whether a rank is seen to do something else than wait for others.
+// Whether the rank was seen doing something other than waiting for others.
 bool is_seen_to_compute(const RankReading& rank) {
   const bool computes = rank.activity == Activity::kWorks || rank.activity == Activity::kLoops;
   return computes && rank.stack.in == StackReading::In::kElsewhere;
@@ -248,14 +248,14 @@ std::optional<Verdict> judge_lone(const Case& the) {
     if (ranks.empty()) continue;
     Verdict verdict =
         all_alike(the, ranks, kind, activity == Activity::kLock ? kWaitForLocks : kHangInKernel);
-    // The others may have nothing to wait for.
+    // It is not a hang if other ranks still compute: they need not wait for this one.
     verdict.hang = std::none_of(the.ranks.begin(), the.ranks.end(), is_seen_to_compute);
     return verdict;
   }
   return std::nullopt;
 }
 
-// "no native stack: ptrace is not permitted", each reason once.
+// For example "no native stack: ptrace is not permitted". Each reason once.
 std::vector<std::string> reasons_of(const Ranks& blind) {
   std::vector<std::string> reasons;
   for (const RankReading* rank : blind) {
@@ -312,7 +312,7 @@ std::optional<Verdict> judge_rendezvous(const Case& the) {
       std::find_if(the.waits.gatherings.begin(), the.waits.gatherings.end(),
                    [](const Gathering& g) { return g.what == Gathering::What::kRendezvous; });
   if (found == the.waits.gatherings.end()) return std::nullopt;
-  // Ranks that have met and left this one behind say so in their own collectives.
+  // Ranks that have met and left this one behind show that in their own collectives.
   if (the.waits.gatherings.front().what == Gathering::What::kCollective) return std::nullopt;
   if (found->missing.empty()) return judge_full_rendezvous(the, *found);
   const Ranks& missing = found->missing;
@@ -321,17 +321,17 @@ std::optional<Verdict> judge_rendezvous(const Case& the) {
       return std::find(activities.begin(), activities.end(), rank->activity) != activities.end();
     });
   };
-  if (any_is({Activity::kEnded})) return std::nullopt;  // judge_culprits has better words
+  if (any_is({Activity::kEnded})) return std::nullopt;  // judge_culprits has a better text
   const Patience patience = patience_of(the.scene, *found);
   const std::size_t reached = the.ranks.size() - missing.size();
   const bool all_work = std::all_of(missing.begin(), missing.end(), [](const RankReading* rank) {
     return rank->activity == Activity::kWorks;
   });
-  // On a file system that is slow, importing PyTorch is a series of long reads.
+  // On a slow file system, importing PyTorch is a series of long reads.
   if (!all_work && !is_over_patience(patience))
     return waits_for_start(the, missing, reached, patience.waited_s);
   if (any_is({Activity::kWorks, Activity::kLoops, Activity::kLock, Activity::kUninterruptible}))
-    return std::nullopt;  // likewise
+    return std::nullopt;  // judge_culprits has a better text
   return incomplete(the, missing, reached);
 }
 

@@ -1,4 +1,4 @@
-// The rules of judge(), each of which may decide. Pure.
+// The rules of judge(). Each may decide the verdict. Pure.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace muster::why {
 
-// A scene and what was read from it. Its parts refer to each other: it is neither copied nor moved.
+// A scene and what was derived from it. Its parts refer to each other, so it cannot be copied or
+// moved.
 struct Case {
   explicit Case(const Scene& of)
       : scene(of),
@@ -29,38 +30,39 @@ struct Case {
   BadLinks links;
 };
 
-// How long ranks have waited, and from when on that is too long.
+// How long ranks have waited, and how long they may.
 struct Patience {
   double waited_s = 0;
-  bool at_most = false;  // no recorder told it: nobody has printed anything for so long
-  double limit_s = 0;    // for what only time tells
-  bool quiet = false;    // false: the waiting ranks moved while they were watched
+  bool at_most = false;  // no recorder reported it: it is the time without any output
+  double limit_s = 0;    // for verdicts that depend on time alone
+  bool quiet = false;    // false: the waiting ranks moved during the inspection
 };
 
 [[nodiscard]] Patience patience_of(const Scene& scene, const Gathering& gathering);
 
-// "15 ranks have waited for it in all_reduce #12 for 94 s".
+// For example "15 ranks have waited for it in all_reduce #12 for 94 s".
 [[nodiscard]] std::string waits_clause(const Case& the, const Gathering& gathering,
                                        std::size_t culprits);
 
-// Fills ranks, hosts and details with where the ranks are; the headline is there already.
+// Adds ranks, hosts and details about where the ranks are. The headline must be set already.
 [[nodiscard]] Verdict about(const Case& the, Verdict verdict, const Ranks& ranks);
 void add_connections(const Case& the, Verdict& verdict);
 
-// Ranks that have given up waiting tell nothing any more, but somebody kept them waiting.
+// For ranks that timed out: they tell nothing any more, but some other rank kept them waiting.
 [[nodiscard]] std::optional<Verdict> judge_time_out(const Case& the);
 [[nodiscard]] std::optional<Verdict> judge_progress(const Case& the);
-// Ranks that others wait for, by what they do; `proven`: only what no healthy rank does.
+// Accuses ranks that others wait for, by what they do. `proven`: only for what a healthy rank never
+// does.
 [[nodiscard]] std::optional<Verdict> judge_culprits(const Case& the, bool proven);
-// Ranks of which too little was seen, and their hosts.
+// For ranks of which too little was seen, and their hosts.
 [[nodiscard]] std::optional<Verdict> judge_unclear(const Case& the);
 [[nodiscard]] std::optional<Verdict> judge_mismatch(const Case& the);
 [[nodiscard]] std::optional<Verdict> judge_transport(const Case& the);
 [[nodiscard]] std::optional<Verdict> judge_circle(const Case& the);
-// Everybody has entered, and nobody gets out.
+// All ranks have entered an operation, and none leaves it.
 [[nodiscard]] std::optional<Verdict> judge_stuck(const Case& the);
 [[nodiscard]] std::optional<Verdict> judge_rendezvous(const Case& the);
-// Nobody waits for anybody, as far as muster sees.
+// For jobs in which no rank is seen to wait for another.
 [[nodiscard]] Verdict judge_quiet(const Case& the);
 
 [[nodiscard]] std::string advice_for(Kind kind);

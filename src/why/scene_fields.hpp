@@ -39,7 +39,7 @@ inline std::vector<std::pair<Kind, std::string>> texts_of(Kind) {
           {Kind::kBalanced, "balanced"}};
 }
 
-// A map of hosts as JSON has it here: a list, since keys of objects are not typed.
+// An entry of a map of hosts. JSON stores the map as a list, since object keys would have no type.
 struct NamedHost {
   std::string host;
   inspect::HostView view = {};

@@ -1,4 +1,4 @@
-// judge_slow: for whom the others wait most in a job that advances.
+// judge_slow: finds the ranks for which the others wait most in a job that advances.
 #include <algorithm>
 #include <map>
 
@@ -12,14 +12,17 @@ namespace muster::why {
 namespace {
 
 constexpr int kFewestSamples = 5;
-// A straggler is in collectives less than the others by this share of all time, and by this factor.
+// A straggler spends less time in collectives than the others: less by this share of all time, and
+// by this factor.
 constexpr double kClearlyLess = 0.15;
 constexpr double kAtMostOfOthers = 0.6;
-constexpr double kMuchTime = 0.5;             // in collectives: the network is worth a look
-constexpr double kLinkFactor = 2;             // a slow link against the median of the others
-constexpr double kSlowRoundTrip = 0.001;      // seconds; below, differences do not matter
-constexpr double kHungry = 0.9;               // of a processor
-constexpr std::size_t kFewestSamePlaces = 3;  // samples that show that it computes in one place
+// Share of time in collectives that makes the network worth a look.
+constexpr double kMuchTime = 0.5;
+constexpr double kLinkFactor = 2;         // a slow link, compared with the median of the others
+constexpr double kSlowRoundTrip = 0.001;  // seconds; below this, differences do not matter
+constexpr double kHungry = 0.9;           // share of a CPU
+// Samples needed to show that it computes in one place.
+constexpr std::size_t kFewestSamePlaces = 3;
 
 struct Share {
   const RankReading* rank = nullptr;
@@ -38,7 +41,7 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// How many collectives the ranks of each group have begun, at most.
+// The most collectives that any rank of each group has begun.
 std::map<std::string, std::int64_t> most_begun(const Case& the) {
   std::map<std::string, std::int64_t> begun;
   for (const RankReading& rank : the.ranks) {
@@ -51,7 +54,7 @@ std::map<std::string, std::int64_t> most_begun(const Case& the) {
   return begun;
 }
 
-// A pipeline stage or a helper may call no collectives, and nobody waits for it in one.
+// A pipeline stage or a helper may call no collectives; then nobody waits for it in one.
 bool takes_part(const RankReading& rank, const std::map<std::string, std::int64_t>& begun) {
   if (rank.view->samples_in_collectives > 0) return true;
   return std::any_of(
@@ -60,8 +63,8 @@ bool takes_part(const RankReading& rank, const std::map<std::string, std::int64_
       });
 }
 
-// A rank that gets no processor cannot answer either, and it is in no collective then: all are
-// measured by the one that answered most often.
+// A rank that gets no CPU time cannot answer, and it is not in a collective then. So all ranks are
+// compared with the one that answered most often.
 int most_samples(const Case& the) {
   int most = kFewestSamples;
   for (const RankReading& rank : the.ranks) {
@@ -86,7 +89,8 @@ std::vector<Share> shares_of(const Case& the) {
   return shares;
 }
 
-// The late ranks are those below the widest gap in the shares, if few enough to be late for others.
+// The late ranks are those below the widest gap in the shares. Only half of the ranks, at most, can
+// be late.
 std::size_t count_of_late(const std::vector<Share>& shares) {
   std::size_t late = 0;
   double widest = 0;
@@ -116,8 +120,8 @@ bool stays_in_one_place(const RankReading& rank) {
   });
 }
 
-// A rank that often sleeps may be ready to run in the one moment in which its state is looked at,
-// so that alone proves nothing.
+// A rank that sleeps often may be ready to run at the moment of the inspection, so that alone
+// proves nothing.
 void add_processor(const RankReading& rank, Verdict& verdict) {
   if (rank.main == nullptr || rank.main->state != "R" || rank.cpu >= kHungry) return;
   const std::string got =
@@ -154,7 +158,7 @@ Verdict straggler(const Case& the, const std::vector<Share>& late,
   const std::string place = most_frequent_place(*ranks.front());
   if (!place.empty())
     verdict.headline += fmt::format("; rank {} is mostly at {}", ranks.front()->rank, place);
-  // What the others lose to it is how much more of their time they spend waiting.
+  // The share of time that the others lose is the difference between their waiting and its own.
   verdict.details.push_back(
       fmt::format("the others would save about {} of their time without that wait",
                   percent_text(mean_of(others) - mean_of(late))));
@@ -169,7 +173,7 @@ struct LinkLoad {
   std::int64_t retransmitted = 0;
 };
 
-// Of the connections of one host; busy and round trip are medians.
+// A host's connections; busy and round trip are medians.
 struct Link {
   std::string host = {};
   double busy = 0;
@@ -177,7 +181,7 @@ struct Link {
   std::int64_t retransmitted = 0;
 };
 
-// By host, of connections to other hosts; each counts for both ends.
+// By host. A connection to another host counts for both of its ends.
 std::vector<Link> links_of(const Case& the) {
   std::map<std::string, LinkLoad> loads;
   const std::map<std::string, std::string> hosts = hosts_by_address(the.scene);
@@ -219,7 +223,7 @@ Link median_of_others(const std::vector<Link>& links, const Link& link) {
   return others;
 }
 
-// How much worse the link is than those of the others.
+// How much worse the link is than the others'.
 double factor_of(const Link& link, const Link& others) {
   const double slower =
       link.round_trip < kSlowRoundTrip ? 0 : link.round_trip / std::max(others.round_trip, 1e-6);

@@ -36,12 +36,12 @@ std::string_view base_name(std::string_view file) {
   return file.substr(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
 }
 
-// These take no time of their own: a loop that polls is often found in one of them.
+// Files whose functions take no time of their own. A polling loop is often found in one of them.
 constexpr auto kSmallFiles =
     std::to_array<std::string_view>({"threading.py", "queue.py", "genericpath.py", "posixpath.py",
                                      "os.py", "pathlib.py", "random.py"});
 
-// "posixpath.py" of "/usr/lib/python3.11/posixpath.py" and of "<frozen posixpath>".
+// For example "posixpath.py" for "/usr/lib/python3.11/posixpath.py" and for "<frozen posixpath>".
 std::string file_name(std::string_view file) {
   constexpr std::string_view kFrozen = "<frozen ";
   if (!file.starts_with(kFrozen)) return std::string(base_name(file));
@@ -86,18 +86,18 @@ constexpr auto kOperations = std::to_array<std::string_view>({"all_reduce",
                                                               "new_group",
                                                               "split_group",
                                                               "new_subgroups"});
-// Elsewhere in torch.distributed; what they are called is no news to the user.
+// Functions elsewhere in torch.distributed, whose names would not help the user.
 constexpr auto kUnnamedOperations = std::to_array<std::string_view>(
     {"wait_tensor", "_verify_param_shape_across_processes", "_sync_params_and_buffers",
      "_sync_module_states", "_broadcast_coalesced", "_sync_buffers", "_sync_final_model",
      "_unshard", "wait_for_unshard"});
 
-// Of the frames inside the user's innermost one.
+// For frames that the user's innermost frame called.
 void read_python_frame(const Frame& frame, StackReading& reading) {
   const std::string_view file = frame.file;
   const std::string_view function = frame.function;
   if (has(file, "torch/distributed/") || has(file, "torch/nn/parallel/")) {
-    // The outermost of several nested ones is the one that the user called.
+    // If several operations are nested, the user called the outermost one.
     const bool distributed = has(file, "distributed_c10d.py") || has(file, "rendezvous.py");
     if (distributed && is_in(kRendezvousFunctions, function)) {
       if (reading.operation.empty()) reading.in = In::kRendezvous;
@@ -119,7 +119,7 @@ void read_python_frame(const Frame& frame, StackReading& reading) {
   const std::string_view name = base_name(file);
   if (has(file, "torch/autograd/") && function == "_engine_run_backward") reading.backward = true;
   if (has(file, "torch/utils/data/")) reading.data_workers = true;
-  // What the interpreter runs after the program.
+  // Functions that the interpreter runs after the program has ended.
   if ((name == "threading.py" && function == "_shutdown") || function == "_exit_function" ||
       function == "_python_exit") {
     reading.leaves = true;
@@ -149,11 +149,11 @@ StackReading read_python(const Stack& stack) {
     read_python_frame(frame, reading);
     small_only = small_only && is_in(kSmallFiles, file_name(frame.file));
   }
-  // Libraries such as TorchScript's have frames without a file at the bottom of the stack.
+  // Libraries such as TorchScript have frames without a file at the bottom of the stack.
   if (own.empty() && !stack.frames.empty()) own.push_back(&stack.frames.front());
   for (const Frame* frame : own) {
     if (frame == own[std::min(own.size(), kMostPlaces) - 1] && own.size() > kMostPlaces) {
-      reading.place += " <- " + frame_text(*own.back());  // where it all begins
+      reading.place += " <- " + frame_text(*own.back());  // the outermost frame
       break;
     }
     reading.place += (reading.place.empty() ? "" : " <- ") + frame_text(*frame);
@@ -189,7 +189,7 @@ constexpr auto kNativeWaits = std::to_array<std::string_view>(
     {"c10d::Work::wait", "c10d::Reducer::", "c10d::ProcessGroup", "c10d::Logger",
      "gloo::", "muster::mpi::Progress::wait", "c10d::verify_params_across_processes",
      "c10d::broadcast_coalesced", "GradientHooks::wait", "ucc_"});
-// Of libraries: such a frame is no place in the user's program.
+// Prefixes of library functions: such a frame is not a place in the user's program.
 constexpr auto kNativeLibraries = std::to_array<std::string_view>(
     {"std::",     "c10::",       "c10d::",     "at::",         "torch::",       "gloo::",
      "muster::",  "MPI_",        "PMPI_",      "ompi_",        "opal_",         "mca_",
@@ -203,7 +203,7 @@ constexpr auto kNativeLibraries = std::to_array<std::string_view>(
      "fbgemm",    "oneapi::",    "tbb::",      "Eigen::",      "cudnn",         "cublas",
      "hipStream", "hipDevice",   "hipEvent",   "hipMemcpy",    "hipLaunch",     "rccl",
      "hwloc_"});
-// Of the C library, which has no prefix of its own.
+// Functions of the C library, which have no common prefix.
 constexpr auto kLibc = std::to_array<std::string_view>(
     {"nanosleep", "usleep",  "sleep",      "poll",        "ppoll",   "select",       "pselect",
      "read",      "pread64", "pwrite",     "write",       "readv",   "writev",       "recv",
@@ -223,7 +223,7 @@ bool has_any(std::string_view text, std::span<const std::string_view> words) {
                      [&](std::string_view word) { return has(text, word); });
 }
 
-// "mpi_barrier_", for programs in Fortran.
+// Whether it is a name such as "mpi_barrier_", for Fortran programs.
 bool is_fortran_binding(std::string_view function) {
   return (function.starts_with("mpi_") || function.starts_with("pmpi_")) && function.ends_with("_");
 }
@@ -233,8 +233,8 @@ bool is_native_library(std::string_view function) {
          starts_with_any(function, kNativeLibraries) || is_in(kLibc, function);
 }
 
-// Calls of MPI that return only after other ranks have taken part. Those that begin something and
-// return at once, those on files and those on this rank alone are none of them.
+// MPI calls that return only after other ranks have taken part. Not in the list: calls that only
+// begin an operation, file operations, and local calls.
 constexpr auto kMpiCollectives =
     std::to_array<std::string_view>({"MPI_Allgather",
                                      "MPI_Allgatherv",
@@ -306,7 +306,7 @@ constexpr auto kMpiRendezvous =
     std::to_array<std::string_view>({"MPI_Init", "MPI_Init_thread", "MPI_Session_init"});
 constexpr auto kMpiTeardowns =
     std::to_array<std::string_view>({"MPI_Finalize", "MPI_Session_finalize"});
-// NCCL's and CUDA's, of which the latter wait for the GPU and so for what NCCL does there.
+// Calls of NCCL, and CUDA calls that wait for the GPU and therefore for NCCL's work on it.
 constexpr auto kNcclCalls =
     std::to_array<std::string_view>({"ncclAllReduce", "ncclBroadcast", "ncclReduce",
                                      "ncclAllGather", "ncclReduceScatter", "ncclSend", "ncclRecv"});
@@ -314,11 +314,12 @@ constexpr auto kGpuWaits = std::to_array<std::string_view>(
     {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "cudaMemcpy",
      "cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "hipStreamSynchronize",
      "hipDeviceSynchronize", "hipEventSynchronize", "hipMemcpy"});
-// muster's and PyTorch's own over MPI.
+// The waits of muster's MPI backend and of PyTorch's own backends, which may spin.
 constexpr auto kSpinningWaits = std::to_array<std::string_view>(
     {"muster::mpi::Progress::wait", "c10d::ProcessGroupMPI::", "c10d::ProcessGroupNCCL::"});
 
-// "MPI_Allreduce" of "PMPI_Allreduce" and "MPI_Allreduce_c"; empty: it is no call of MPI.
+// For example "MPI_Allreduce" for "PMPI_Allreduce" and "MPI_Allreduce_c"; empty if it is not an MPI
+// call.
 std::string_view mpi_call(std::string_view function) {
   if (function.starts_with("PMPI_")) function.remove_prefix(1);
   if (!function.starts_with("MPI_")) return {};
@@ -331,7 +332,7 @@ bool is_mpi_wait(std::string_view call) {
          is_in(kMpiTeardowns, call);
 }
 
-// The call of MPI or NCCL in which a rank waits for others; empty: it is none.
+// The call of MPI or NCCL in which a rank waits for others; empty for other functions.
 std::string operation_of_call(std::string_view function) {
   if (is_in(kNcclCalls, function)) return std::string(function);
   const std::string_view call = mpi_call(function);
@@ -377,7 +378,7 @@ void read_native_frame(const std::string& function, StackReading& reading) {
     reading.operation = has(function, "RecvWork") ? "recv" : "send";
   } else if (has_any(function, kNativeWaits) &&
              (reading.in == In::kUnknown || is_in(kMpiMessages, reading.operation))) {
-    // Over MPI, c10d polls its collectives with MPI_Test.
+    // PyTorch's MPI backend polls its collectives with MPI_Test.
     reading.in = In::kOperation;
     reading.operation = kUnnamedOperation;
   }
@@ -400,21 +401,23 @@ StackReading read_native(const Stack& stack) {
   for (const Frame& frame : stack.frames) {
     const std::string function = without_version(without_arguments(demangled(frame.function)));
     if (function.empty() || function == kNameless) continue;
-    // What called the interpreter is the same in every program.
+    // The frames that called the interpreter are the same in every program.
     if (function.starts_with("_PyEval_EvalFrame")) {
       interpreter = true;
       break;
     }
-    // What a frame of the program itself called, not what called the program.
+    // Look only at frames that the program called, not at those that called the program.
     read_native_frame(function, reading);
-    // What MPI or NCCL calls is no place in the user's program, whatever library it belongs to.
+    // A function that MPI or NCCL calls is not a place in the user's program, whatever library it
+    // belongs to.
     if (!operation_of_call(function).empty()) own.clear();
     const bool library = is_native_library(function);
     if (own.empty() && !library && &frame == stack.frames.data()) reading.own_code_innermost = true;
     if (!library && own.size() < kMostPlaces) own.push_back(function);
   }
   if (interpreter) {
-    // A thread that computes in the interpreter has its frames innermost, and no other library's.
+    // If a thread computes in the interpreter, the interpreter's frames are innermost, and no other
+    // library's are there.
     reading.own_code_innermost =
         std::all_of(stack.frames.begin(), stack.frames.end(), [](const Frame& frame) {
           const std::string function = demangled(frame.function);
@@ -440,8 +443,7 @@ bool says_operation(const StackReading& reading) {
   return reading.in != In::kUnknown && reading.in != In::kElsewhere;
 }
 
-// The Python stack names what the user called, the native one knows waits that Python does not
-// show.
+// The Python stack names what the user called. The native stack shows waits that Python does not.
 StackReading combined(const StackReading& python, const StackReading& native) {
   StackReading all = python;
   if (!says_operation(python) && native.in != In::kUnknown) {
@@ -479,7 +481,7 @@ StackReading read_stacks(std::span<const Stack> stacks) {
 }
 
 bool is_point_to_point(std::string_view operation) {
-  // PyTorch's flight recorder says "send 0->1".
+  // PyTorch's flight recorder writes "send 0->1".
   operation = operation.substr(0, operation.find(' '));
   constexpr auto kWords = std::to_array<std::string_view>(
       {"send", "recv", "isend", "irecv", "send_object_list", "recv_object_list",

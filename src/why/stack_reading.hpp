@@ -1,4 +1,4 @@
-// What the stacks of a rank's main thread say about it. Pure.
+// What the stacks of a rank's main thread reveal. Pure.
 #pragma once
 
 #include <span>
@@ -12,27 +12,29 @@ namespace muster::why {
 
 struct StackReading {
   enum class In {
-    kUnknown,     // there is no stack, or none that says anything
+    kUnknown,     // there is no stack, or none that reveals anything
     kElsewhere,   // in no operation with other ranks
     kOperation,   // waits for other ranks
     kRendezvous,  // waits for the other ranks to arrive
     kTeardown,    // leaves the job together with the others
   };
   In in = In::kUnknown;
-  std::string operation = {};   // "all_reduce"; kUnnamedOperation: its name is not in the stack
-  bool told_by_python = false;  // PyTorch's function in the Python stack told it
+  // "all_reduce"; kUnnamedOperation if the stack does not show its name.
+  std::string operation = {};
+  bool told_by_python = false;  // known from PyTorch's function in the Python stack
   std::string place = {};       // "train.py:57 load_shard() <- train.py:90 main()"; empty: unknown
   bool lock = false;            // waits for a lock or for another thread's message
-  bool input = false;           // reads from a person
-  bool leaves = false;          // its program has ended, and code that runs at the exit keeps it
+  bool input = false;           // reads a person's input
+  bool leaves = false;          // its program has ended, but code that runs at exit has not
   bool child = false;           // waits for a child process
   bool data_workers = false;    // waits for the worker processes of a data loader
   bool backward = false;        // computes gradients, in which DDP may wait for the others
   // The innermost frame belongs to the user's own code or to a small function of the standard
   // library, not to a library that computes.
   bool own_code_innermost = false;
-  bool native = false;  // there was a native stack
-  // Inside a wait of MPI, NCCL or CUDA, which may use a whole processor: that is no work.
+  bool native = false;  // a native stack was available
+  // The rank is inside a wait of MPI, NCCL or CUDA, which may use a whole CPU without doing any
+  // work.
   bool spins = false;
 };
 
@@ -40,13 +42,13 @@ constexpr std::string_view kUnnamedOperation = "a collective";
 
 [[nodiscard]] StackReading read_stacks(std::span<const inspect::Stack> stacks);
 
-// "send", "MPI_Recv": with one peer rather than with a group.
+// Whether the operation has a single peer instead of a group: "send", "MPI_Recv".
 [[nodiscard]] bool is_point_to_point(std::string_view operation);
 
-// "train.py:57 load_shard()", "MPI_Recv()".
+// For example "train.py:57 load_shard()" or "MPI_Recv()".
 [[nodiscard]] std::string frame_text(const inspect::Frame& frame);
 
-// The file and function of a place such as "train.py:57 load_shard", without the line.
+// Removes the line number from a place such as "train.py:57 load_shard".
 [[nodiscard]] std::string without_line(std::string_view place);
 
 }  // namespace muster::why

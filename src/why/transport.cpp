@@ -17,12 +17,13 @@ namespace {
 
 using inspect::Connection;
 
-constexpr double kSilentAck = 5;       // seconds
-constexpr int kManyRetransmits = 5;    // about 6 s of attempts, for kernels that tell no times
+constexpr double kSilentAck = 5;  // seconds
+// About 6 s of attempts, for kernels that do not report times.
+constexpr int kManyRetransmits = 5;
 constexpr int kSynRetransmits = 2;     // about 3 s without an answer
-constexpr double kMovingShare = 0.05;  // of the inspection with data on its way
+constexpr double kMovingShare = 0.05;  // share of the inspection during which data is in transit
 
-// The receiving process does not read: the network has done its part.
+// Connections whose receiving process does not read. The network is not to blame for those.
 using Endpoints = std::tuple<std::string, int, std::string, int>;
 std::set<Endpoints> unread_by_peer(const std::vector<RankReading>& ranks) {
   std::set<Endpoints> unread;
@@ -41,8 +42,8 @@ bool is_bad(const Connection& c) {
   return c.since_ack_s > kSilentAck || (c.since_ack_s <= 0 && c.retransmits >= kManyRetransmits);
 }
 
-// A host that does not answer has told no addresses. If it is the only one, the only address that
-// nobody told is its own.
+// The addresses of a host that does not answer are unknown. If there is only one such host, the
+// only unknown address must be its own.
 void name_silent_host(const Scene& scene, std::vector<BadConnection>& connections) {
   if (scene.silent_hosts.size() != 1) return;
   std::set<std::string> unknown;
@@ -82,7 +83,7 @@ std::map<std::string, std::string> hosts_by_address(const Scene& scene) {
   std::map<std::string, std::string> hosts;
   for (const auto& [name, view] : scene.hosts) {
     for (const std::string& address : view.addresses) {
-      // All hosts have the loopback device's.
+      // Every host has the loopback device's addresses.
       if (!address.starts_with("127.") && address != "::1") hosts.try_emplace(address, name);
     }
   }
@@ -101,8 +102,8 @@ BadLinks find_bad_links(const Scene& scene, const std::vector<RankReading>& rank
       const bool to_master = c.peer_port == scene.master_port && scene.master_port != 0;
       BadConnection bad{.rank = &rank, .connection = &c, .from = rank.host, .to_master = to_master};
       if (host != hosts.end()) bad.to = host->second;
-      // To the outside, such as a server of logs, it says nothing about the job; a host that does
-      // not answer has told no addresses.
+      // A connection to the outside, such as to a log server, says nothing about the job. But if
+      // some host did not answer, its addresses are unknown, and the peer may be that host.
       const bool may_be_silent = !scene.silent_hosts.empty();
       if (bad.to.empty() && !to_master && !may_be_silent) continue;
       links.connections.push_back(std::move(bad));

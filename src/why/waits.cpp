@@ -20,13 +20,13 @@ using inspect::Operation;
 using In = StackReading::In;
 using What = Gathering::What;
 
-// What all ranks know of one process group.
+// What all ranks together know about one process group.
 struct GroupState {
   std::string name;  // empty: the default group
   std::set<int> members = {};
-  std::unordered_map<int, std::int64_t> begun = {};  // by rank
+  std::unordered_map<int, std::int64_t> begun = {};  // number of collectives begun, by rank
   double longest_gap_s = 0;
-  bool has_all = false;  // of the job
+  bool has_all = false;  // its members are all ranks of the job
 };
 using GroupStates = std::map<std::string, GroupState>;
 
@@ -45,12 +45,13 @@ GroupStates read_groups(const std::vector<RankReading>& ranks) {
     for (const Group& group : rank.view->groups) {
       GroupState& state = states[key_of(group)];
       if (!is_default(group)) state.name = group.name;
-      // Its members are all ranks of the job, and there is no need to say so for each of them.
+      // All ranks of the job are members; adding them once is enough.
       if (is_default(group) && group.ranks.empty() && !state.has_all) {
         for (const RankReading& member : ranks) state.members.insert(member.rank);
         state.has_all = true;
       }
-      // The members are the same on all ranks: reading them once keeps this linear in the ranks.
+      // The members are the same on all ranks. Reading them only once keeps the cost linear in the
+      // ranks.
       if (state.begun.empty()) state.members.insert(group.ranks.begin(), group.ranks.end());
       state.members.insert(rank.rank);
       state.begun[rank.rank] = std::max(state.begun[rank.rank], begun_in(group));
@@ -60,7 +61,7 @@ GroupStates read_groups(const std::vector<RankReading>& ranks) {
   return states;
 }
 
-// The oldest one that is not done; null: none.
+// The oldest operation that is not done; null if there is none.
 const Operation* pending_in(const Group& group) {
   const Operation* oldest = nullptr;
   for (const Operation& operation : group.operations) {
@@ -86,7 +87,7 @@ std::optional<Message> pending_message(const RankReading& rank) {
   return std::nullopt;
 }
 
-// The peer of "send 0->1" or "recv 1<-0", as a rank of the job.
+// The peer in "send 0->1" or "recv 1<-0", as a rank of the job.
 std::optional<int> peer_of(const Message& message) {
   const std::string& name = message.operation->name;
   std::size_t arrow = name.find("->");
@@ -114,14 +115,14 @@ bool has_groups(const RankReading& rank) {
   return rank.view != nullptr && !rank.view->groups.empty();
 }
 
-// Whether a rank without records is in an operation all the same.
+// Whether a rank without records is nevertheless in an operation.
 bool may_have_begun(const RankReading& rank) {
   return rank.view != nullptr && !rank.view->recorded && !rank.elsewhere &&
          rank.stack.in == In::kOperation;
 }
 
-// Python does not show the wait of a request, and without any stack a rank that waits for others
-// looks like one that waits for something else.
+// Whether it is unclear if the rank waits for others. Python does not show the wait for a request,
+// and without any stack a rank that waits for others looks like one that waits for something else.
 bool is_unclear(const RankReading& rank) {
   if (rank.activity == Activity::kUnseen) return true;
   if (rank.main == nullptr || rank.elsewhere || rank.stack.native) return false;
@@ -204,7 +205,7 @@ class Finder {
     }
   }
 
-  // Ranks without a recorder, and what no recorder tells: messages and the rendezvous.
+  // Covers ranks without a recorder, and what no recorder reports: messages and the rendezvous.
   void find_in_stacks() {
     for (const RankReading& rank : ranks_) {
       if (rank.main == nullptr || rank.elsewhere || waiting_.contains(&rank)) continue;
@@ -247,7 +248,7 @@ class Finder {
     waiting_.insert(&rank);
   }
 
-  // Where some stacks name the collective and others do not, it is the same one for all we know.
+  // If only some stacks name the collective, the others are assumed to be in the same one.
   void merge_unnamed() {
     const auto unnamed = stacks_.find(std::string(kUnnamedOperation));
     if (unnamed == stacks_.end()) return;
@@ -274,13 +275,13 @@ class Finder {
       if (waiting_.contains(&rank)) {
         busy_elsewhere.push_back(&rank);
       } else {
-        // Who is not seen at the rendezvous may be on the way to it.
+        // A rank that is not seen at the rendezvous may be on its way there.
         const bool may_be_here = gathering.what != What::kRendezvous && is_unclear(rank);
         (may_be_here ? gathering.unclear : gathering.missing).push_back(&rank);
       }
     }
-    // Somebody who does not wait may be the one that a message comes from; if all wait, it is one
-    // of them, and for two ranks that receive, the other one.
+    // A rank that does not wait may be the sender of a message. If all ranks wait, the sender is
+    // one of them; for two ranks that receive, it is the other one.
     const bool message = gathering.what == What::kPointToPoint;
     if (message && !gathering.missing.empty()) return;
     for (const RankReading* rank : busy_elsewhere) gathering.missing.push_back(rank);
@@ -323,12 +324,12 @@ class Finder {
   std::unordered_map<int, const RankReading*> by_number_;
   std::map<Key, Gathering> recorded_;
   std::map<Key, std::vector<double>> ages_;
-  std::map<std::string, Gathering> stacks_;  // by operation; "": the rendezvous
-  std::vector<Gathering> messages_;          // whose peers are known, each by itself
+  std::map<std::string, Gathering> stacks_;  // by operation; "" is the rendezvous
+  std::vector<Gathering> messages_;          // messages with known peers, one entry each
   std::unordered_set<const RankReading*> waiting_;
 };
 
-// Of the first gathering in which the rank waits for one of `alive`.
+// The first gathering in which the rank waits for one of `alive`, and the rank it waits for.
 std::optional<std::pair<const Gathering*, const RankReading*>> next_step(
     const Waits& waits, const RankReading* rank,
     const std::unordered_set<const RankReading*>& alive) {
@@ -344,7 +345,8 @@ std::optional<std::pair<const Gathering*, const RankReading*>> next_step(
   return std::nullopt;
 }
 
-// Without those that wait only for ranks that do not wait, again and again.
+// Repeatedly removes ranks that wait only for ranks that do not wait. What is left is in a circle
+// or waits for one.
 std::unordered_set<const RankReading*> in_or_before_circles(const Waits& waits) {
   std::unordered_set<const RankReading*> alive(waits.waiting.begin(), waits.waiting.end());
   while (true) {
@@ -416,11 +418,13 @@ bool is_default(const Group& group) {
 }
 
 std::string key_of(const Group& group) {
-  // A group may have one backend for CPUs and one for GPUs, each of which counts for itself.
+  // A group may have one backend for CPUs and one for GPUs, which count their operations
+  // separately.
   if (is_default(group)) return group.backend;
   std::vector<int> members = group.ranks;
   std::sort(members.begin(), members.end());
-  // Ranks that do not know the members would be alone with a key that names them.
+  // Without known members the key omits them; otherwise ranks that do not know them would not
+  // match.
   return fmt::format("{} {} {}", group.backend, group.name,
                      members.empty() ? "" : ranks_text(members));
 }

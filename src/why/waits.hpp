@@ -1,4 +1,4 @@
-// Who waits for whom. Pure.
+// Finds out which ranks wait for which. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,25 @@ using Ranks = std::vector<const RankReading*>;
 struct Gathering {
   enum class What { kCollective, kPointToPoint, kRendezvous, kTeardown };
   What what = What::kCollective;
-  std::string group = {};  // its name; empty: the default group, or not known
+  std::string group = {};  // its name; empty: the default group, or unknown
   std::string operation = {};
-  std::int64_t number = 0;  // 0: not known, since no recorder told it
+  std::int64_t number = 0;  // 0: unknown, because no recorder reported it
   std::string sizes = {};
   bool recorded = false;
   Ranks waiting = {};
-  Ranks begun_elsewhere = {};  // have begun it, but do something else
-  Ranks missing = {};          // have not begun it
-  Ranks unclear = {};          // may be in it or not: too little was seen of them
-  double age_s = 0;            // how long most of the waiting ranks have waited; for recorded ones
-  double longest_gap_s = 0;    // between two collectives before
+  Ranks begun_elsewhere = {};  // they have begun it but do something else
+  Ranks missing = {};          // they have not begun it
+  Ranks unclear = {};          // they may or may not be in it: too little was seen of them
+  double age_s = 0;            // how long most of the waiting ranks have waited; only if recorded
+  double longest_gap_s = 0;    // between two earlier collectives
 };
 
 struct Waits {
-  std::vector<Gathering> gatherings = {};  // those with most waiting ranks first
-  Ranks waiting = {};                      // in any of them
-  Ranks culprits = {};                     // waited for, and do not wait for anybody themselves
-  Ranks unclear = {};                      // of any gathering, unless they wait in another
+  std::vector<Gathering> gatherings = {};  // those with the most waiting ranks first
+  Ranks waiting = {};                      // they wait in some gathering
+  // They are waited for and wait for no other rank themselves.
+  Ranks culprits = {};
+  Ranks unclear = {};  // unclear in some gathering, and not waiting in another
 };
 
 // One step of a circle: the rank waits in the gathering for the rank of the next step.
@@ -43,18 +44,18 @@ struct Step {
 
 [[nodiscard]] Waits find_waits(const std::vector<RankReading>& ranks);
 
-// Ranks that wait for each other in a circle; empty: there is none. Refers to `waits`.
+// Ranks that wait for each other in a circle; empty if there is none. Refers to `waits`.
 [[nodiscard]] std::vector<Step> find_circle(const Waits& waits);
 
-// "all_reduce #12", "all_reduce #3 of group tp".
+// For example "all_reduce #12" or "all_reduce #3 of group tp".
 [[nodiscard]] std::string name_of(const Gathering& gathering);
 
-// The gathering in which most ranks wait for this one; null: nobody waits for it.
+// The gathering in which most ranks wait for this one; null if none does.
 [[nodiscard]] const Gathering* main_gathering(const Waits& waits, const RankReading& rank);
 
 [[nodiscard]] bool is_default(const inspect::Group& group);
 
-// Groups of this name, backend and members are the same one on all ranks.
+// Groups with the same name, backend and members are the same group on all ranks.
 [[nodiscard]] std::string key_of(const inspect::Group& group);
 
 }  // namespace muster::why

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostHosts = 4;
 
-// "in a read of /data/x", "sleeping": what follows "is".
+// What to write after "is": "in a read of /data/x", "sleeping".
 std::string call_words(const std::string& call) {
   if (call == "sleep") return "sleeping";
   if (call.starts_with("wait for ")) return "waiting for " + call.substr(9);

@@ -1,4 +1,4 @@
-// The wording that all verdicts share. Pure.
+// Wording shared by all verdicts. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace muster::why {
 
-// "0.4 s", "94 s", "12 min", "3.5 h"; a negative length of time counts as none.
+// "0.4 s", "94 s", "12 min", "3.5 h". Negative durations count as zero.
 [[nodiscard]] std::string seconds_text(double seconds);
 
-// "98 %"; a share below zero counts as none.
+// "98 %". Negative shares count as zero.
 [[nodiscard]] std::string percent_text(double share);
 
 // "1 rank", "15 ranks".
@@ -30,9 +30,9 @@ namespace muster::why {
 
 [[nodiscard]] std::vector<int> numbers_of(const std::vector<const RankReading*>& ranks);
 
-// What the rank is doing, to follow "rank 3 is": "at train.py:57 load_shard(), reading /data/x
+// place_of: where the rank is, such as "train.py:57 load_shard()"; empty if unknown.
+// whereabouts: what to write after "rank 3 is": "at train.py:57 load_shard(), reading /data/x
 // (state D)". Never empty.
-// "train.py:57 load_shard()"; empty: unknown.
 [[nodiscard]] std::string place_of(const RankReading& rank);
 [[nodiscard]] std::string whereabouts(const RankReading& rank);
 

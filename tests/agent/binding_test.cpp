@@ -19,7 +19,7 @@ TEST(CpuList, is_read_as_the_kernel_writes_it) {
   }
 }
 
-// The test's own CPUs, restored at its end.
+// Remembers the test process's CPUs and restores them at the end.
 class OwnCpus {
  public:
   OwnCpus() { (void)::sched_getaffinity(0, sizeof before_, &before_); }

@@ -1,4 +1,4 @@
-"""Shared by the tests of the rank shim: a pushed binary with a run, a fake warden that records what ranks report, and programs."""
+"""Shared by the tests of the rank shim: a pushed binary with a run, a fake warden that records what ranks report, and test programs."""
 import json
 import os
 import re
@@ -28,7 +28,8 @@ class Told:
 
 
 class FakeWarden:
-    """Listens where the run's warden would, hands out an environment, and records what ranks report. While `held` is set it reads nothing."""
+    """Listens where the run's warden would, hands out an environment, and records what ranks report. While `held` is set, it reads
+    nothing."""
 
     def __init__(self, folder):
         self.activated = None  # {name: value}, the environment after activation
@@ -82,7 +83,7 @@ class FakeWarden:
             self.changed.notify_all()
 
     def _take(self, told, line, stream):
-        if line == b"\n":  # came with the descriptors that the rank hands over
+        if line == b"\n":  # the line that accompanies the descriptors
             return
         if line.startswith(b"\x1e"):
             count, which, at = re.fullmatch(rb"\x1e(\d+) (out|err) (\d+)\n", line).groups()
@@ -94,18 +95,18 @@ class FakeWarden:
         self.ranks[event["rank"]] = told
 
     def of(self, rank, condition=lambda told: told.over):
-        """What the rank reported, once the condition holds: by default, once it has reported everything."""
+        """Waits until the condition holds for the rank's reports, by default until it has reported everything, and returns them."""
         with self.changed:
             assert self.changed.wait_for(lambda: rank in self.ranks and condition(self.ranks[rank]), TIMEOUT), f"rank {rank} does not tell"
             return self.ranks[rank]
 
     def close(self):
-        """As if it were killed."""
+        """Ends as if the warden had been killed."""
         self.held.clear()
         for one in [self.listener, self.desk, *self.connections]:
             try:
-                one.shutdown(socket.SHUT_RDWR)  # close() alone leaves the thread that waits at it, and the socket with it
-            except OSError:  # closed already, or the rank has gone
+                one.shutdown(socket.SHUT_RDWR)  # close() alone would leave a thread that waits on the socket, and the socket with it
+            except OSError:  # already closed, or the rank has ended
                 pass
         self.listener.close()
         self.desk.close()
@@ -116,7 +117,7 @@ class Place:
 
     ENGINE = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "1",
               "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_RANK": "1"}
-    # Prints the number of each signal that it waits for; SIGTERM ends it.
+    # Prints the number of each signal that it receives; SIGTERM ends it.
     COUNTING = """
 import os, signal
 wanted = [signal.SIGUSR1, signal.SIGTERM, signal.SIGRTMIN + 1]
@@ -147,7 +148,7 @@ while True:
                                 env=self.clean_environment(**(self.ENGINE if env is None else env)), process_group=0, **options)
 
     def run(self, program, *flags, rank=1, **options):
-        """(exit code, standard output, standard error) of the rank's program, none of which reaches the engine."""
+        """Returns (exit code, standard output, standard error) of the rank's program. None of the output reaches the engine."""
         self.warden.ranks.pop(rank, None)
         shim = self.start(program, *flags, **options)
         out, err = shim.communicate(timeout=TIMEOUT)
@@ -156,14 +157,14 @@ while True:
         return shim.returncode, told.streams["out"], told.streams["err"]
 
     def refused(self, program, *flags, **options):
-        """(exit code, what the engine sees) of a rank whose program never starts."""
+        """Returns (exit code, the shim's output) for a rank whose program never starts."""
         shim = self.start(program, *flags, **options)
         out, err = shim.communicate(timeout=TIMEOUT)
         assert out == b""
         return shim.returncode, err
 
     def by_hand(self, program, *flags, **options):
-        """(exit code, stdout, stderr) of a rank that somebody starts by hand."""
+        """Returns (exit code, stdout, stderr) of a rank that a user starts by hand."""
         shim = self.start(program, "--by-hand", *flags, **options)
         out, err = shim.communicate(timeout=TIMEOUT)
         return shim.returncode, out, err
@@ -175,12 +176,12 @@ while True:
         return self.warden.of(rank).events
 
     def lines(self, count, rank=1):
-        """The first lines of the rank's standard output, once they have arrived."""
+        """Returns the first lines of the rank's standard output once they have arrived."""
         told = self.warden.of(rank, lambda told: told.streams["out"].count(b"\n") >= count)
         return told.streams["out"].split(b"\n")[:count]
 
     def processes(self):
-        """What runs of the run: every program has its name in its environment, and hands it on."""
+        """Returns all processes of the run. Each program has the run's name in its environment and passes it on."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -196,13 +197,13 @@ while True:
 
     @staticmethod
     def clean_environment(**more):
-        """Ours without what would tell a rank who it is."""
+        """Returns our environment without variables that would tell a rank its number."""
         left_out = re.compile(r"(OMPI|PMIX?|SLURM|PET|MUSTER|TORCHELASTIC|PYTHON|MASTER|GLOO|NCCL|UCX)_|PYTHONUNBUFFERED$|(LOCAL_)?RANK$")
         return {k: v for k, v in os.environ.items() if not left_out.match(k)} | more
 
     @staticmethod
     def wait_for_end(pid):
-        """Until the process, which is not a child of ours, has ended."""
+        """Waits until the process, which is not our child, has ended."""
         try:
             fd = os.pidfd_open(pid)
         except ProcessLookupError:
@@ -214,7 +215,7 @@ while True:
 
     @staticmethod
     def numbered_lines(count):
-        """A program that writes them, and their bytes."""
+        """Returns a program that writes this many bytes, and those bytes."""
         code = ("import os\n"
                 f"for i in range(0, {count}, 1000):\n"
                 "    d = b''.join(b'%09d %s\\n' % (k, b'x' * (k * 7919 % 180)) for k in range(i, i + 1000))\n"
@@ -228,7 +229,7 @@ def place(muster):
     place = Place(base, muster)
     yield place
     place.warden.close()
-    deadline = time.monotonic() + patient(5)  # after the shim's own end the guard may take its moment
+    deadline = time.monotonic() + patient(5)  # the guard may need a moment after the shim's end
     while (left := place.processes()) and time.monotonic() < deadline:
         time.sleep(0.01)
     for pid, _ in left:

@@ -1,4 +1,4 @@
-// A machine whose clock jumps to whatever happens next, and whose processes are only numbers.
+// A fake machine. Its clock jumps to the next event, and its processes are only numbers.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace muster::agent {
 
 class FakeHostSystem : public HostSystem {
  public:
-  static constexpr double kForEver = 3600;  // whatever waits longer never ends
+  static constexpr double kForEver = 3600;  // a wait beyond this time counts as a hang and throws
 
-  // Seconds after the beginning.
+  // Calls `call` this many seconds after the beginning.
   void at(double seconds, std::function<void()> call) { script_.emplace(seconds, std::move(call)); }
   std::function<void()> before_wait = nullptr;
 
-  std::map<pid_t, bool> processes = {};  // that are alive; true: it dies of SIGTERM
-  std::set<pid_t> immortal = {};         // in state D
+  std::map<pid_t, bool> processes = {};  // living processes; true: SIGTERM kills it
+  std::set<pid_t> immortal = {};         // processes in state D
   std::vector<std::pair<pid_t, int>> signals = {};
   std::optional<ProcessId> engine = {};
   std::int64_t killed_for_memory = 0;
@@ -43,7 +43,7 @@ class FakeHostSystem : public HostSystem {
   }
   [[nodiscard]] double unix_time() const override { return 1e6 + now_s_; }
 
-  // Real descriptors, without waiting: where nothing is ready, time passes.
+  // Polls real descriptors without waiting. If none is ready, the clock advances.
   void wait(std::span<pollfd> watched, std::chrono::milliseconds at_most) override {
     if (before_wait) before_wait();
     if (::poll(watched.data(), watched.size(), 0) > 0 && ++busy_ < kTooBusy) return;
@@ -74,10 +74,10 @@ class FakeHostSystem : public HostSystem {
   [[nodiscard]] bool is_alive(const ProcessId& process) override {
     return processes.contains(process.pid);
   }
-  // What the inspector says before it ends, and whether it ends; empty: it cannot be started.
+  // The inspector's output before it ends; empty: it cannot be started.
   std::optional<std::string> inspector_says = {};
   bool inspector_ends = true;
-  bool inspector_hangs = false;  // in the kernel: no signal ends it
+  bool inspector_hangs = false;  // stuck in the kernel, so no signal ends it
   std::vector<int> inspector_signals = {};
 
   [[nodiscard]] Inspector start_inspector(const std::string& /*run_id*/,
@@ -106,7 +106,8 @@ class FakeHostSystem : public HostSystem {
   }
 
  private:
-  static constexpr int kTooBusy = 1000;  // descriptors that stay ready must not stop the clock
+  // After this many polls in a row that find ready descriptors, the clock advances anyway.
+  static constexpr int kTooBusy = 1000;
 
   sys::Fd inspector_writes_;
   double now_s_ = 0;

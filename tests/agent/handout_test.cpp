@@ -1,4 +1,4 @@
-// The environment of a job goes from the warden to its ranks and through no file.
+// The environment of a job goes from the warden to its ranks in memory and never through a file.
 #include "agent/handout.hpp"
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ class HandoutTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Asks while the desk serves, as a rank does.
+  // Asks like a rank while the desk serves.
   [[nodiscard]] Result<HandedOut> ask(const HandoutDesk& desk) const {
     Result<HandedOut> handed = unexpected(Error{});
     std::jthread rank([&] { handed = ask_for_handout(folder_, kLong); });

@@ -15,7 +15,7 @@ int kills = 0;
 
 }  // namespace
 
-// In place of the C library's.
+// Replaces the C library's function.
 extern "C" int kill(pid_t pid, int signal) noexcept {
   ++kills;
   return static_cast<int>(::syscall(SYS_kill, pid, signal));
@@ -65,7 +65,7 @@ TEST(ProcessId, ZombieIsNotAlive) {
   ::waitpid(child, nullptr, 0);
 }
 
-// Between a look and a kill by number, the number could pass to another process.
+// Between a check and a kill by number, the number could be reused for another process.
 TEST(SendSignal, GoesToTheProcessAndNotToItsNumber) {
   const pid_t child = ::fork();
   if (child == 0) ::pause();

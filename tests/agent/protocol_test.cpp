@@ -7,7 +7,7 @@
 namespace muster::agent {
 namespace {
 
-// The report as a connection delivers it.
+// Sends the report through a connection and returns what arrives.
 Result<Report> read_back(const Report& report) {
   Inbox inbox;
   inbox.add(to_line(report));

@@ -45,7 +45,7 @@ TEST(RankSpool, ForgettingWhatIsNotThereIsHarmless) {
   spool.forget({{.rank = 0, .out = 99, .err = 99}, {.rank = 7, .out = 1, .err = 1}});
   EXPECT_EQ(text(spool.next()), "nothing");
   spool.add(0, kOut, 3, "d");
-  spool.forget({{.rank = 0, .out = 1, .err = 0}});  // older than the last confirmation
+  spool.forget({{.rank = 0, .out = 1, .err = 0}});  // an outdated confirmation
   EXPECT_EQ(text(spool.next()), "0 out 3 d");
 }
 

@@ -21,7 +21,7 @@ using facts::Reached;
 const std::string kToken(kTokenBytes, 't');
 const std::string kOtherToken(kTokenBytes, 'u');
 
-// An agent in the middle of the test, in a thread of its own, and the launcher's end.
+// An agent that runs the test on its own thread, and the launcher's end of its connection.
 class Agent {
  public:
   Agent(const std::string& address, const std::string& token) {
@@ -119,7 +119,7 @@ TEST(Reach, TellsARefusedConnectionAndSomebodyElseBehindIt) {
             (std::vector{Reached::kRefused, Reached::kCutOff, Reached::kYes, Reached::kUntried}));
 }
 
-// With a full queue the kernel drops what asks for a connection, as a firewall does.
+// With a full queue, the kernel drops connection requests, as a firewall does.
 TEST(Reach, TellsAConnectionThatNobodyAnswers) {
   const auto full = sys::listen_tcp("127.0.0.1", 0);
   ASSERT_TRUE(full && ::listen(full->get(), 0) == 0);
@@ -130,7 +130,7 @@ TEST(Reach, TellsAConnectionThatNobodyAnswers) {
   EXPECT_EQ(one.receive().reached, (std::vector{Reached::kTimedOut, Reached::kYes}));
 }
 
-// The kernel knows no way to this address, and says so at each try.
+// The kernel has no route to this address and reports that for each attempt.
 TEST(Reach, TellsAnAddressThatTheNetworkRejectsAfterTheSecondTry) {
   const auto begin = ReachCaller::Clock::now();
   ReachCaller caller({at(9, kToken, "255.255.255.255")}, begin);
@@ -171,7 +171,7 @@ TEST(ReachListener, AnswersNoStranger) {
   EXPECT_EQ(one.receive().reached, std::vector{Reached::kYes});
 }
 
-// Takes what has come, as if it were `now`.
+// Reads what has arrived, as if the time were `now`.
 void look(ReachListener& listener, ReachListener::Clock::time_point now) {
   std::vector<pollfd> polled;
   listener.watch(polled);

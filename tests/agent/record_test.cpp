@@ -29,7 +29,7 @@ const RankEnd kEnd{.rank = 3,
                    .by_engine = true,
                    .memory_ran_out = true};
 
-// Reads what was written, which must be one line.
+// Parses what was written, which must be one line.
 Event read_event(const std::string& line) {
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const auto event = parse_event(line);

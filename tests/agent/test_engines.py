@@ -12,7 +12,7 @@ TIMEOUT = patient(60)  # seconds
 
 @pytest.fixture(params=sorted(MPIRUNS))
 def mpirun(request, place):
-    """mpirun(program, ranks=2) -> Popen"""
+    """Starts mpirun(program, ranks=2) and returns the Popen."""
     if not os.access(MPIRUNS[request.param], os.X_OK):
         pytest.skip(f"no {MPIRUNS[request.param]}")
     words = [MPIRUNS[request.param], "--oversubscribe", "--bind-to", "none", "--mca", "btl_tcp_if_include", "lo"]

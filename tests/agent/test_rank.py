@@ -19,7 +19,7 @@ TIMEOUT = patient(60)  # seconds
 
 
 def seen(place, *flags, **options):
-    """The environment that the program gets."""
+    """Returns the environment that the program gets."""
     code, out, err = place.run(["env", "-0"], *flags, **options)
     assert code == 0, err
     return dict(entry.split("=", 1) for entry in out.decode().split("\0") if entry)
@@ -91,7 +91,7 @@ def test_records_what_was_used(place):
     assert end["max_rss_kb"] > 50_000
 
 
-# Who it is
+# How it learns its rank
 
 def test_tells_the_rank_whichever_engine(place):
     variables = seen(place, "--master", "10.0.0.1:29511")
@@ -156,7 +156,7 @@ def test_activated_environment(place, tmp_path):
 def test_the_warden_gets_every_byte_and_the_engine_none(place):
     assert place.run(["sh", "-c", "printf 'a\\nb'; printf 'e\\n' >&2"]) == (0, b"a\nb", b"e\n")
     assert [place.events()[1][k] for k in ("out_bytes", "err_bytes")] == [3, 2]
-    assert sorted(p.name for p in place.folder.iterdir()) == ["environment", "host", "rank.1.jsonl", "ranks"]  # no output is kept on the host
+    assert sorted(p.name for p in place.folder.iterdir()) == ["environment", "host", "rank.1.jsonl", "ranks"]  # no output is stored on the host
 
 
 def test_by_hand_the_lines_are_labelled(place):
@@ -216,7 +216,7 @@ def test_a_warden_that_does_not_read_holds_the_program_up_and_loses_nothing(plac
 
 
 def test_a_rank_without_a_warden_ends_after_a_while(place, tmp_path):
-    """Nobody else would end it: Slurm, for one, may forget the tasks of a step that it ends while they start."""
+    """Without this, nobody would end the program. For example, Slurm may forget tasks of a step that it ends while they start."""
     (place.folder / "orphan_after_s").write_text("3\n")
     shim = place.start(["sh", "-c", f"trap 'echo told > {tmp_path}/mark' TERM; setsid sleep 1000 & echo up; while :; do sleep 0.1; done"])
     place.lines(1)
@@ -237,7 +237,7 @@ def test_program_that_closes_its_output_goes_on(place, tmp_path):
 
 
 def test_a_full_disk_costs_nothing(place):
-    """A limit on file sizes simulates the full disk."""
+    """A limit on file sizes simulates a full disk."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
@@ -278,7 +278,7 @@ def test_descriptors_reach_the_program_and_are_not_kept(place):
     os.close(500)
     theirs.close()
     assert ours.recv(10) == b"here"
-    assert ours.recv(10) == b""  # although the shim still runs
+    assert ours.recv(10) == b""  # although the shim is still running
     shim.communicate(timeout=TIMEOUT)
     assert place.bytes(1, "out") == b"[0, 1, 2, 3, 500] False\n"
 
@@ -316,7 +316,7 @@ def test_dispositions_are_inherited(place, ignored, blocked):
 
 
 def test_signal_to_the_group_arrives_once(place):
-    """Real-time signals queue: one sent twice would be seen twice."""
+    """Real-time signals are queued, so one that was sent twice would arrive twice."""
     shim = place.start(place.python(place.COUNTING))
     assert place.lines(1) == [b"ready"]
     sent = [signal.SIGUSR1, signal.SIGRTMIN + 1, signal.SIGRTMIN + 1, signal.SIGUSR1, signal.SIGTERM]
@@ -365,7 +365,7 @@ def test_stop_and_continue_are_passed_on(place):
 
 @pytest.mark.parametrize("killed", ["what the engine started", "the runner"])
 def test_a_killed_shim_takes_the_programs_group_along(place, killed):
-    """The kernel kills the program, but a shell's child only dies because somebody sees to it."""
+    """The kernel kills the program, but a shell's child only dies if somebody kills it."""
     program = ["sh", "-c", "trap '' TERM HUP INT; sleep 1000 & echo $$ $!; wait; sleep 1000"]
     shim = place.start(program)
     pids = [int(word) for word in place.lines(1)[0].split()]
@@ -378,7 +378,7 @@ def test_a_killed_shim_takes_the_programs_group_along(place, killed):
     assert shim.wait(TIMEOUT) == -signal.SIGKILL
     for pid in pids:
         place.wait_for_end(pid)
-    assert shim.stdout.read() == b""  # nobody keeps the engine's end open
+    assert shim.stdout.read() == b""  # no process keeps the engine's end open
     shim.stdout.close()
     shim.stderr.close()
     if killed != "the runner":

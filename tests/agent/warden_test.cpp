@@ -1,4 +1,4 @@
-// A warden between a launcher and ranks that say what they like, when they like.
+// A warden between a launcher and ranks that may send anything at any time.
 #include "agent/warden.hpp"
 
 #include <csignal>
@@ -20,7 +20,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr pid_t kProgram = 500;  // of rank 0; rank 1 has the next number
+constexpr pid_t kProgram = 500;  // process number of rank 0's program; rank 1's is the next one
 constexpr pid_t kShim = 600;
 
 class WardenTest : public testing::Test {
@@ -44,7 +44,7 @@ class WardenTest : public testing::Test {
   void bye_at(double seconds, bool keep = false) {
     system_.at(seconds, [this, keep] { say({.kind = Order::Kind::kBye, .keep = keep}); });
   }
-  // The launcher is heard, and nothing else.
+  // Only the launcher's beats arrive.
   void beat_until(double seconds) {
     for (double at = 1; at < seconds; at += 2) {
       system_.at(at, [this] { say({.kind = Order::Kind::kBeat}); });
@@ -74,7 +74,7 @@ class WardenTest : public testing::Test {
   }
   void connect_again() { launcher_ = Channel(connect_to_warden(folder_)); }
 
-  // Until the warden leaves.
+  // Serves until the warden ends.
   void serve(double orphan_after_s = 60) {
     int ends[2] = {-1, -1};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -172,7 +172,7 @@ TEST_F(WardenTest, ASecondOrderToEndCutsTheGraceShort) {
 }
 
 TEST_F(WardenTest, SaysThatMemoryRanOutForAsManyFailuresAsTheKernelKilledProcesses) {
-  system_.killed_for_memory = 7;  // of earlier days
+  system_.killed_for_memory = 7;  // counted before this run
   for (const int rank : {0, 1, 2}) system_.at(1 + 0.1 * rank, [&, rank] { start_rank(rank); });
   system_.at(2, [&] { end_rank(0, SIGKILL); });
   system_.at(3, [&] { system_.killed_for_memory = 8; });
@@ -248,7 +248,7 @@ TEST_F(WardenTest, EndsTheRunWhenTheLauncherIsGoneForTooLong) {
   EXPECT_TRUE(system_.was_sent(kProgram, SIGTERM));
   EXPECT_TRUE(system_.was_sent(kProgram, SIGKILL));
   EXPECT_NEAR(system_.elapsed(), 60 + 2, 3);
-  EXPECT_TRUE(rest_.keep);  // somebody will ask what became of it
+  EXPECT_TRUE(rest_.keep);  // the user may ask later how the run ended
 }
 
 TEST_F(WardenTest, EndsTheRunWhenTheLauncherIsSilentThoughConnected) {
@@ -294,7 +294,8 @@ TEST_F(WardenTest, ASecondConnectionTakesThePlaceOfTheFirst) {
     connect_again();
     say({.kind = Order::Kind::kBegin});
   });
-  system_.at(3, [&] { old.send(to_line(Order{.kind = Order::Kind::kBye})); });  // too late
+  // It arrives too late.
+  system_.at(3, [&] { old.send(to_line(Order{.kind = Order::Kind::kBye})); });
   system_.at(6, [&] { print(0, 0, "x"); });
   bye_at(8);
   serve();
@@ -310,7 +311,7 @@ TEST_F(WardenTest, ALauncherThatIsCutOffWhileTheRanksEndHearsOfItLater) {
     reports_.clear();
     connect_again();
     say({.kind = Order::Kind::kBegin});
-    say({.kind = Order::Kind::kEnd, .grace_s = 2});  // as the launcher says it after `ready`
+    say({.kind = Order::Kind::kEnd, .grace_s = 2});  // the launcher sends this after `ready`
   });
   bye_at(22);
   serve();
@@ -371,7 +372,8 @@ TEST_F(WardenTest, GarbageOfARankDoesNotDisturbTheOther) {
 
 TEST_F(WardenTest, SigtermEndsTheRunAndKeepsItsFolder) {
   system_.at(1, [&] { start_rank(0); });
-  system_.at(2, [] {  // by another process: a warden passes over what it sends to itself
+  system_.at(2, [] {
+    // From another process, because a warden ignores signals that it sends to itself.
     const pid_t child = ::fork();
     if (child == 0) ::_exit(::kill(::getppid(), SIGTERM));
     (void)::waitpid(child, nullptr, 0);
@@ -396,7 +398,7 @@ TEST_F(WardenTest, ARankThatIsStartedAgainIsReportedAgain) {
   EXPECT_TRUE(system_.was_sent(700, SIGTERM));
 }
 
-// What the inspector said, as the launcher got it.
+// The inspector's answer, as the launcher received it.
 struct Answer {
   int number = 0;
   std::vector<std::string> not_seen = {};
@@ -431,7 +433,7 @@ TEST_F(InspectedWarden, PassesOnWhatWasSeen) {
 
 TEST_F(InspectedWarden, AnswersAsSoonAsTheLineIsThere) {
   system_.inspector_says = json_of_fields(inspect::HostView{}) + "\n";
-  system_.inspector_ends = false;  // threads of it are held by the kernel
+  system_.inspector_ends = false;  // the kernel does not let some of its threads end
   EXPECT_TRUE(inspect().not_seen.empty());
 }
 

@@ -13,7 +13,8 @@ TEST(SizeText, OfMessages) {
   EXPECT_EQ(size_text(3 << 9), "1.5 KiB");
   EXPECT_EQ(size_text(3 << 19), "1.5 MiB");
   EXPECT_EQ(size_text(16 << 20), "16 MiB");
-  EXPECT_EQ(size_text((1 << 20) - 4), "1024 KiB");  // a third of it for each of three ranks
+  // 1 MiB, rounded down so that three ranks get equal parts.
+  EXPECT_EQ(size_text((1 << 20) - 4), "1024 KiB");
   EXPECT_EQ(size_text(std::int64_t{1} << 40), "1 TiB");
   EXPECT_EQ(size_text(std::int64_t{1} << 60), "1024 PiB");
 }

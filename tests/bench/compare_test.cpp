@@ -10,7 +10,7 @@ namespace muster::bench {
 namespace {
 
 bool says(const std::string& text, const std::string& part) {
-  // Lines are wrapped: what is looked for may go over an end.
+  // Joins wrapped lines, because the text may continue on the next line.
   std::string flat;
   std::istringstream stream(text);
   for (std::string word; stream >> word;) {
@@ -66,7 +66,8 @@ TEST(Compare, WithRdmaMeetsWithRdmaWhereBothHaveBoth) {
   const Results a{.measurements = {point(8, 1, 0, true), point(8, 4, 0, false)}};
   const Results b{.measurements = {point(8, 4, 0, false), point(8, 1, 0, true)}};
   for (const Change& change : compare(a, b)) EXPECT_FALSE(change.differs);
-  // One with and one without are compared all the same: that may be the question.
+  // A run with RDMA and one without are still compared, because that difference may be the
+  // question.
   EXPECT_TRUE(only_change(point(8, 1, 0, true), point(8, 4, 0, false)).differs);
 }
 
@@ -83,7 +84,8 @@ TEST(Compare, PairsDifferByATenthAndTrainingsByATwentieth) {
   EXPECT_FALSE(compare(training(1, 32), training(1.04, 32)).at(0).differs);
   EXPECT_TRUE(compare(training(1, 32), training(1.06, 32)).at(0).differs);
   EXPECT_FALSE(
-      compare(training(1, 32), training(2, 64)).at(0).differs);  // as many samples a second
+      // The same number of samples per second.
+      compare(training(1, 32), training(2, 64)).at(0).differs);
 }
 
 Results run_of(double factor, std::int64_t from) {

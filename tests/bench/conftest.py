@@ -1,4 +1,4 @@
-"""Hosts to measure on, with muster-bench beside muster."""
+"""Hosts to measure on, and muster with muster-bench next to it."""
 import json
 
 import pytest
@@ -27,7 +27,7 @@ class Bench(Cluster):
         return self.lab.exec("launcher", "env", f"PATH={OPEN_MPI}", self.muster_beside, "bench", *words, "-H", hosts or self.all, timeout=within)
 
     def results(self, *words, code=0, **options):
-        """Of --json."""
+        """Returns the result of --json."""
         done = self.bench(*words, "--json", **options)
         assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         return described("bench-results", json.loads(done.stdout))

@@ -24,7 +24,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// Every text in it is the hostile one.
+// Results in which every text is hostile.
 Results all_hostile() {
   const std::string evil = kHostile;
   Results results{.kind = evil, .muster = evil, .when = evil, .command = evil, .engine = evil};
@@ -63,7 +63,7 @@ TEST(Page, NeedsNothingElse) {
                            "<object", "<img", "javascript:", " onload"}) {
     EXPECT_FALSE(contains(html, part)) << part;
   }
-  // url() only of what is in the page.
+  // url() refers only to parts of the page itself.
   EXPECT_EQ(count_of(html, "url("), count_of(html, "url(#"));
 }
 
@@ -125,8 +125,8 @@ TEST(Picture, PointsAreWhereTheirValuesAre) {
   }
   ASSERT_EQ(points.size(), 2U) << svg;
   EXPECT_LT(points[0].first, points[1].first);
-  EXPECT_GT(points[0].second, points[1].second);  // more is further up
-  // 5 Gbit/s, expected, is half-way up to the 10 that were measured.
+  EXPECT_GT(points[0].second, points[1].second);  // larger values are drawn higher
+  // The expected 5 Gbit/s are halfway up to the measured 10.
   const std::regex dash("class=\"dash s5\" d=\"M[0-9.]+ ([0-9.]+)L");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(svg, found, dash));
@@ -169,7 +169,7 @@ TEST(HeatMap, ShowsBothDirectionsAndOutlinesSuspects) {
   Results results = ring_of(4);
   results.suspects = {{.hosts = {"n1"}, .confirmed = true}, {.hosts = {"n2", "n3"}}};
   const std::string svg = heat_map_svg(results);
-  EXPECT_EQ(count_of(svg, ">10.0</text>"), 6U + 1U);  // and the scale's end
+  EXPECT_EQ(count_of(svg, ">10.0</text>"), 6U + 1U);  // six cells and the end of the scale
   EXPECT_EQ(count_of(svg, ">4.00</text>"), 6U);
   EXPECT_TRUE(contains(svg, "<title>n0 to n1: 10.0 Gbit/s</title>"));
   EXPECT_TRUE(contains(svg, "<title>n1 to n0: 4.00 Gbit/s</title>"));

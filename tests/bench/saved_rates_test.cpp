@@ -32,7 +32,7 @@ Hostnames names_of(const std::vector<Pair>& pairs) {
   return names;
 }
 
-// What `muster bench pairs --save` would keep.
+// The states that `muster bench pairs --save` would store.
 std::vector<SavedState> states_with(const std::vector<Pair>& pairs) {
   const Hostnames names = names_of(pairs);
   std::vector<SavedState> states;
@@ -66,7 +66,7 @@ TEST(SavedRates, JudgeLinksByWhatTheyReachedBefore) {
   const Case cases[] = {
       {{pair_of("n1", "n2", 8, 8), pair_of("n3", "n1", 7, 12)},
        "pass: no link is slower than when its rate was saved"},
-      // Within what the hosts' other work may cost.
+      // A loss that other work on the hosts can explain.
       {{pair_of("n1", "n2", 5.5, 9)}, "pass: no link is slower than when its rate was saved"},
       {{pair_of("n2", "n1", 9, 1), pair_of("n1", "n2", 1.2, 9, true)},
        "fail: slower than saved, also when measured again: n1 to n2: 1.00 Gbit/s, 9.00 Gbit/s on "
@@ -114,7 +114,7 @@ TEST(SavedRates, AreThoseOfTheFirstLook) {
                                    pair_of("n1", "n3", 0, 5)};
   const auto rates = rates_by_host(pairs, kHow, {{"n2", "node2"}}, kSavedAt);
   ASSERT_EQ(rates.size(), 3U);
-  ASSERT_EQ(rates.at("n1").size(), 1U);  // 0 is no rate
+  ASSERT_EQ(rates.at("n1").size(), 1U);  // a rate of 0 counts as none
   EXPECT_EQ(rates.at("n1")[0].to, "n2");
   EXPECT_EQ(rates.at("n1")[0].to_hostname, "node2");
   EXPECT_EQ(rates.at("n1")[0].bytes_per_second, 3 * kGigabit);
@@ -130,11 +130,11 @@ TEST(SavedRates, OfAnotherMachineAreNotComparable) {
   const auto left = comparable_states(states, {{"n1", "name of n1"}, {"n2", "another"}});
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].host, "n1");
-  EXPECT_TRUE(left[0].rates.empty());  // both were measured to machines that may be others now
+  EXPECT_TRUE(left[0].rates.empty());  // both were measured to machines that may have been replaced
 }
 
-// `muster check --save` has saved the state of the new n2 since. The states of the others still
-// have their rates to the old one.
+// `muster check --save` has since stored the state of a new machine with the name n2. The other
+// hosts' states still have rates to the old one.
 TEST(SavedRates, ToAMachineThatWasReplacedAreNotComparable) {
   auto states = saved();
   ASSERT_EQ(states[1].host, "n2");
@@ -155,10 +155,10 @@ TEST(SavedRates, ThatDoNotSayToWhichMachineAreNotComparable) {
   }
   const auto left = comparable_states(states, {{"n2", "name of n2"}});
   ASSERT_EQ(left[0].rates.size(), 1U);
-  EXPECT_EQ(left[0].rates[0].to, "n3");  // it is not known what n3 calls itself now
+  EXPECT_EQ(left[0].rates[0].to, "n3");  // n3's present hostname is unknown
 }
 
-// "n1-n2 n3-n4".
+// The saved pairs, such as "n1-n2 n3-n4".
 std::string saved_pairs(const std::vector<Pair>& pairs, const std::vector<SavedState>& saved = {}) {
   Results results{.kind = "pairs", .pairs = pairs};
   results.suspects = confirm(find_suspects(pairs), pairs);
@@ -170,13 +170,13 @@ std::string saved_pairs(const std::vector<Pair>& pairs, const std::vector<SavedS
 }
 
 TEST(SavedRates, AreNotThoseOfLinksThatAreSlowNow) {
-  // Compared with the saved rates, even if the second look was good.
+  // Slower than the saved rate, even if the second measurement was good.
   EXPECT_EQ(saved_pairs({pair_of("n1", "n2", 9, 1), pair_of("n1", "n3", 9, 9),
                          pair_of("n1", "n2", 9, 9, true)},
                         saved()),
             "n1-n3");
   EXPECT_EQ(saved_pairs({pair_of("n1", "n2", 1, 1)}), "n1-n2");  // nothing to compare with
-  // Compared with the other links: the link between two switches.
+  // Compared with the other links: a slow link between two switches.
   const std::vector<const char*> hosts = {"n1", "n2", "n3", "n4", "n5", "n6"};
   std::vector<Pair> pairs;
   for (std::size_t one = 0; one < hosts.size(); ++one) {
@@ -187,7 +187,7 @@ TEST(SavedRates, AreNotThoseOfLinksThatAreSlowNow) {
   }
   const std::string within = "n1-n2 n1-n3 n2-n3 n4-n5 n4-n6 n5-n6";
   EXPECT_EQ(saved_pairs(pairs), within);
-  pairs.push_back(pair_of("n1", "n4", 1, 1, true));  // it is slow again
+  pairs.push_back(pair_of("n1", "n4", 1, 1, true));  // slow in the second measurement too
   EXPECT_EQ(saved_pairs(pairs), within);
 }
 

@@ -12,9 +12,9 @@
 namespace muster::bench {
 namespace {
 
-constexpr double kUsual = 6e6;  // bytes a second, about 50 Mbit/s
+constexpr double kUsual = 6e6;  // bytes per second, about 50 Mbit/s
 
-// A cluster as it behaves: the bandwidth of a pair, and its latency.
+// A simulated cluster: bandwidth and latency of each pair.
 struct World {
   int hosts = 8;
   std::function<double(int, int)> bandwidth = [](int, int) { return kUsual; };
@@ -126,7 +126,8 @@ TEST(Suspects, AHostThatGotThroughOnceIsStillTheHost) {
 }
 
 TEST(Suspects, WhoIsSlowAmongManyIsNotExcusedByBeingAloneLater) {
-  // Together they share a switch that gives each pair a third; alone a pair has it all.
+  // When all pairs run together, they share a switch that gives each a third; alone, a pair gets
+  // everything.
   bool together = true;
   const World world{.bandwidth = [&](int one, int other) {
     const double share = together ? 1.0 / 3 : 1.0;
@@ -177,7 +178,7 @@ TEST(Suspects, ALateHostIsNamedForItsLatency) {
 }
 
 TEST(Suspects, ALinkThatLosesFramesIsNamedForThat) {
-  // A few are lost everywhere: queues are finite.
+  // A few frames are lost everywhere, because queues are finite.
   const World world{
       .resent = [](int one, int other) { return one == 2 && other == 5 ? 0.05 : 0.001; }};
   const auto suspects = world.judged();

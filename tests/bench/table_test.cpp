@@ -26,7 +26,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// The column behind the last character of each word.
+// For each word, the column right after its last character.
 std::vector<std::size_t> word_ends(const std::string& line) {
   std::vector<std::size_t> ends;
   for (std::size_t i = 1; i <= line.size(); ++i) {
@@ -110,7 +110,7 @@ TEST(Table, ColumnsLineUpAndFitAndAreReadByAwk) {
   for (const std::string& line : lines_of(text)) {
     if (has(line, " p99 ") && has(line, " size ")) {
       auto header = word_ends(line);
-      header.erase(header.begin());  // the '#'
+      header.erase(header.begin());  // without the '#'
       EXPECT_EQ(header, ends) << line;
     }
   }

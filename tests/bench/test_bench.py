@@ -1,4 +1,4 @@
-"""`muster bench` on lab hosts whose links are shaped: what it says is what the links are, and who is slow is named."""
+"""`muster bench` on lab hosts whose links are shaped: it must report the links' properties and name slow hosts."""
 import json
 import re
 import subprocess
@@ -18,7 +18,7 @@ def two(module_lab_up, programs):
 
 
 def iperf3(lab, seconds=2):
-    """Bytes a second that n2 receives of n1."""
+    """Returns the bytes per second that n2 receives from n1."""
     server = subprocess.Popen(lab.words("n2", "timeout", "30", "iperf3", "-s", "-1", "--forceflush"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert any("Server listening" in line for line in server.stdout)
     ended = json.loads(lab.shell("n1", f"iperf3 -c n2 -t {seconds} -J"))["end"]
@@ -27,7 +27,7 @@ def iperf3(lab, seconds=2):
 
 
 def check_traffic(results):
-    """Each host counted what an all-reduce of the largest size sends through its link, and nothing else did."""
+    """Each host counted the bytes that an all-reduce of the largest size sends through its link, and nothing else."""
     for traffic in results["traffic"]:
         (eth0,) = [device for device in traffic["devices"] if device["name"] == "eth0"]
         moved = max(m["bytes"] * m["iterations"] for m in results["measurements"] if m["backend"] == traffic["backend"])
@@ -35,7 +35,8 @@ def check_traffic(results):
 
 
 def test_what_is_measured_is_right_and_within_the_link(two):
-    """The upper bound is the link's; only a wrong unit or factor crosses the lower one, however busy the machine."""
+    """The upper bound is the link's rate. Only a wrong unit or factor would miss the lower bound, however busy the
+    machine."""
     two.link("n[1-2]", "--rate", "100mbit")
     results = two.results("all-reduce", "--backend", "mpi,gloo", "--min", "4M", "--max", "4M", "--expect", "5mbit")
     for one in results["measurements"]:
@@ -62,7 +63,7 @@ def test_busbw_is_what_iperf3_measures(two, rate, size, backends):
 
 
 def test_a_link_that_gives_less_than_it_says(two):
-    """A lab's interface says 10 Gbit/s; the verdict is loud, and says what to do."""
+    """A lab's interface claims 10 Gbit/s. The verdict is prominent and says what to do."""
     two.link("n[1-2]", "--rate", "100mbit")
     done = two.bench("broadcast", "--backend", "bare", "--min", "1M", "--max", "1M", "-xTOKEN=hush", "-x", "OTHER=hush")
     assert done.returncode == 3, done.stdout + done.stderr
@@ -75,7 +76,8 @@ def test_a_link_that_gives_less_than_it_says(two):
 
 
 def test_lab_hosts_have_muster_bench(two):
-    """As `muster lab up` makes them: nothing to install, no flag to pass. Where it is missing, the error names the flag."""
+    """On hosts as `muster lab up` makes them, nothing must be installed and no flag is needed. Without muster-bench, the
+    error names the flag."""
     words = ["launcher", "env", f"PATH={OPEN_MPI}", "muster", "bench", "barrier", "-H", two.all, "--backend", "bare", "--seconds", "0.1"]
     done = two.lab.exec("launcher", *on_terminal(*words[1:]))
     assert done.returncode in (0, 3) and "# barrier" in done.stdout, done
@@ -94,7 +96,7 @@ def test_two_runs_compared(two):
     said = two.lab.shell("launcher", f"cd && {two.muster_beside} bench compare a.json b.json")
     first = next(line for line in said.splitlines() if "faster" in line or "slower" in line)
     assert "all-reduce" in first and "bare" in first, said
-    assert "slower" in first and "10mbit" in said and "100mbit" in said, said  # the commands differ, and that is said
+    assert "slower" in first and "10mbit" in said and "100mbit" in said, said  # the output mentions that the commands differ
     same = two.lab.shell("launcher", f"cd && {two.muster_beside} bench compare a.json a.json")
     assert "othing differs by more than the noise" in same, same
     assert two.lab.shell("launcher", "cd && head -c 15 b.html").lower() == "<!doctype html>"
@@ -119,7 +121,7 @@ def test_ctrl_c_shows_what_is_done(two):
 
 
 def test_links_that_became_slower_since_their_rates_were_saved(two):
-    """Twenty times slower: no busy machine looks like that twice in a row."""
+    """Twenty times slower, which no busy machine causes twice in a row."""
     def pairs(*words):
         done = two.bench("pairs", "--backend", "bare", "--seconds", "0.5", "--expect", "1mbit", *words)
         return done.returncode, " ".join(done.stdout.replace("#", "").split()), done.stderr
@@ -167,7 +169,7 @@ def test_a_training(two):
 
 
 def test_the_table_of_a_cluster(eight):
-    """2, 4 and 8 ranks, as the fifth seed document has it."""
+    """With 2, 4 and 8 ranks."""
     eight.link("n[1-8]", "--rate", "200mbit")
     done = eight.bench("all-reduce", "--table", "--backend", "bare", "--min", "1M", "--max", "1M", "--seconds", "0.1", "--expect", "200mbit")
     assert done.returncode in (0, 3), done.stderr

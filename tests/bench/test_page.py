@@ -1,6 +1,7 @@
-"""What `muster bench show` makes of stored results: the text, and a page that a browser without any network shows.
+"""What `muster bench show` makes of stored results: the text, and a page for a browser without a network.
 
-The examples are made up, not measured: three backends by 26 sizes, eight hosts of which one sends slowly, a training.
+The examples are invented, not measured: three backends with 26 sizes, eight hosts of which one sends slowly, and a
+training.
 """
 import json
 import os
@@ -33,12 +34,12 @@ def page_of(muster, results, folder) -> Path:
 
 
 def parsed(page: Path):
-    """Strict: a page that is no valid HTML5 raises."""
+    """Parses strictly: invalid HTML5 raises an exception."""
     return html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(page.read_text(encoding="utf-8"))
 
 
 def local(element) -> str:
-    """The tag without SVG's namespace."""
+    """Returns the tag without SVG's namespace."""
     return str(element.tag).rsplit("}", 1)[-1]
 
 
@@ -54,7 +55,7 @@ def test_the_text_fits_a_terminal(muster, kind):
 def test_gnuplot_and_awk_can_read_every_row(muster):
     rows = [line.split() for line in show(muster, EXAMPLES / "collectives.json").stdout.splitlines()
             if line and not line.startswith("#")]
-    assert len(rows) == 3 * 26 + 3  # three backends: the sizes and a barrier
+    assert len(rows) == 3 * 26 + 3  # three backends, each with the sizes and a barrier
     assert {len(row) for row in rows} == {10}
     measured = json.loads((EXAMPLES / "collectives.json").read_text())["measurements"]
     fastest = max(m["busbw"] for m in measured) * 8 / 1e9
@@ -87,7 +88,7 @@ def test_hostile_names_are_only_text(muster, tmp_path):
 
 
 def pixels(png: Path) -> Counter:
-    """How often each colour occurs; 8 bits a channel, as browsers write them."""
+    """Counts how often each colour occurs. Browsers write 8 bits per channel."""
     data = png.read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
@@ -108,7 +109,7 @@ def pixels(png: Path) -> Counter:
 
 
 def unfiltered(how: int, line: bytearray, above: bytearray, step: int) -> bytearray:
-    """One row of a PNG, from what stands left of and above each byte."""
+    """Decodes one row of a PNG, given the bytes to the left of and above each byte."""
     if how == 0:
         return line
     if how == 2:
@@ -128,7 +129,7 @@ def unfiltered(how: int, line: bytearray, above: bytearray, step: int) -> bytear
 
 
 def photograph(page: Path, folder: Path) -> Path:
-    """By a browser in a network namespace in which not even loopback is up."""
+    """Takes a screenshot with a browser in a network namespace without even loopback."""
     picture = folder / "page.png"
     alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
     subprocess.run([*alone, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
@@ -137,7 +138,8 @@ def photograph(page: Path, folder: Path) -> Path:
     return picture
 
 
-# Colours that only what is named has: a curve of the backend mpi, the brightest cell of a heat map; tints of verdicts.
+# Colours that occur only in these elements: the curve of the backend mpi, the brightest cell of a heat map, and the
+# tints of verdicts.
 MPI, BRIGHTEST, PASSED, FAILED = (0xC4, 0x57, 0x0A), (0xFD, 0xE7, 0x25), (0xE9, 0xF7, 0xED), (0xFD, 0xEC, 0xEC)
 
 

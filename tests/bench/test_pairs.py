@@ -1,4 +1,4 @@
-"""`muster bench pairs` names the slow host and the bad link, and nobody else."""
+"""`muster bench pairs` names the slow host and the bad link, and no other host."""
 import random
 
 import pytest
@@ -6,7 +6,7 @@ import pytest
 pytestmark = pytest.mark.lab
 
 
-# A measurement: on a busy machine healthy links are slow too. campaigns/pairs runs it.
+# Only campaigns/pairs runs this measurement, because on a busy machine healthy links are slow too.
 @pytest.mark.campaign
 @pytest.mark.alone
 @pytest.mark.parametrize("seed", range(1, 21))

@@ -1,4 +1,4 @@
-"""`muster bench` in pods: every pod starts it, and the first one says what was measured."""
+"""`muster bench` in pods: every pod starts it, and the first one prints the results."""
 import re
 
 import pytest
@@ -13,7 +13,8 @@ PATH = f"PATH={DEPS}/torch/bin:{SYSTEM_PATH}"
 
 @pytest.fixture(scope="module")
 def pods(module_lab_up, programs):
-    """Two hosts on which nothing was set up, and how to start words on both as pods of one job."""
+    """Two hosts without any preparation, and a function that starts a command on both as pods of
+    one job."""
     lab = module_lab_up(hosts=2)
 
     def start(port, *words):

@@ -16,7 +16,7 @@ MPIRUN = {
     "mpich": [DEPS / "mpich/bin/mpirun"],
 }
 OPERATIONS = ["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-recv", "barrier"]
-# /sys shows the network of whoever mounted it.
+# /sys shows the network namespace of the process that mounted it.
 OWN_SYSTEM = ["unshare", "--net", "--mount", "sh", "-c", 'mount -t sysfs none /sys && ip link set lo up && exec "$@"', "sh"]
 
 
@@ -54,7 +54,7 @@ def of_kind(lines, kind):
 
 
 def bus_factor(operation, ranks):
-    """As nccl-tests' PERFORMANCE.md has them."""
+    """The factors from nccl-tests' PERFORMANCE.md."""
     dealt = (ranks - 1) / ranks
     return {"all-reduce": 2 * dealt, "all-gather": dealt, "reduce-scatter": dealt, "all-to-all": dealt}.get(operation, 1)
 
@@ -64,7 +64,7 @@ def check_measurement(line, ranks):
     times = line["times"]
     assert list(times) == ["min", "p25", "median", "p75", "p95", "p99"]
     assert 0 < times["min"] and list(times.values()) == sorted(times.values()), line
-    # All of them take at least as long as the longest (p99, of eight), and no more than eight of it.
+    # The mean is at most the longest time (p99 of eight) and at least an eighth of it.
     assert times["p99"] / 8 * 0.9999 <= line["mean_s"] <= times["p99"] * 1.0001, line
     assert line["algbw"] == pytest.approx(line["bytes"] / line["mean_s"], rel=1e-9), line
     assert line["busbw"] == pytest.approx(line["algbw"] * bus_factor(line["operation"], ranks), rel=1e-9), line
@@ -82,10 +82,10 @@ def test_every_operation_with_every_backend(program, mpi, ranks):
     for backend in ("bare", "mpi", "gloo"):
         found = {operation: [m["bytes"] for m in measured if (m["operation"], m["backend"]) == (operation, backend)] for operation in OPERATIONS}
         whole = [4, 1024, 1 << 18]
-        dealt = [size // (4 * ranks) * 4 * ranks for size in whole[1:]]  # 4 bytes are less than an element a rank
+        dealt = [size // (4 * ranks) * 4 * ranks for size in whole[1:]]  # 4 bytes are less than one element per rank
         assert found == {**dict.fromkeys(["all-reduce", "broadcast", "send-recv"], whole), **dict.fromkeys(["all-gather", "reduce-scatter", "all-to-all"], dealt),
                          "barrier": [0]}
-    # Backends in turns at each size, each announced before it is measured.
+    # The backends take turns at each size, and each is announced before it is measured.
     assert [m["backend"] for m in measured] == ["bare", "mpi", "gloo"] * (len(measured) // 3)
     announced = of_kind(lines, "progress")
     assert [(p["done"], p["of"]) for p in announced] == [(i, len(measured)) for i in range(len(measured))]
@@ -96,7 +96,7 @@ def test_every_operation_with_every_backend(program, mpi, ranks):
 
 
 def test_gloo_without_mpi(program):
-    """Ranks that no MPI launcher started; the number of iterations is chosen by time."""
+    """Ranks without an MPI launcher. The program chooses the number of iterations to fill --seconds."""
     out = Ranks([program, "collectives", "--operations", "all-reduce,barrier", "--backends", "gloo", "--min", 1024, "--max", 4096, "--factor", 4,
                  "--seconds", 0.05], 2).good()
     assert out[1] == ""
@@ -106,7 +106,8 @@ def test_gloo_without_mpi(program):
 
 
 def test_alone(program):
-    """One rank: nothing goes over a network. What a backend cannot do is said, and the rest goes on."""
+    """With one rank, nothing goes over a network. Operations that a backend lacks are reported, and the rest is
+    measured."""
     out = Ranks([program, "collectives", "--operations", "send-recv,all-reduce", "--backends", "gloo", "--min", 64, "--max", 64, "--iterations", 5], 1).good()[0]
     measured, skipped = lines_of(out, "measurement"), lines_of(out, "skipped")
     assert [(m["operation"], m["busbw"], m["wrong"]) for m in measured] == [("all-reduce", 0, 0)]
@@ -167,22 +168,22 @@ def test_a_wrong_result_is_caught(program, mpi, tmp_path):
     assert done.returncode == 3, done.stdout + done.stderr
     measured = lines_of(done.stdout, "measurement")
     assert [(m["operation"], m["bytes"], m["wrong"]) for m in measured] == [
-        (operation, size, wrong) for operation in operations for size, wrong in ((small, 0), (large, 2))]  # two checked calls a size
+        (operation, size, wrong) for operation in operations for size, wrong in ((small, 0), (large, 2))]  # two checked calls per size
     assert lines_of(done.stdout)[-1]["kind"] == "end"
 
 
 def test_a_failure_is_no_refusal(program, tmp_path):
-    """An operation that fails, and not because the backend does not have it, fails the run."""
+    """An operation that fails for another reason than missing support fails the run."""
     done = under("openmpi", 2, ["env", flipping("openmpi", tmp_path), "BREAK=1", program, "collectives", "--backends", "bare", "--operations", "barrier,all-reduce",
                                 "--min", 64, "--max", 64, "--iterations", 5])
-    assert done.returncode == 1 and re.search(r"muster-bench: (rank 1: )?MPI_Allreduce failed", done.stderr), done.stdout + done.stderr  # each rank says it
+    assert done.returncode == 1 and re.search(r"muster-bench: (rank 1: )?MPI_Allreduce failed", done.stderr), done.stdout + done.stderr  # each rank prints it
     assert lines_of(done.stdout, "skipped") == [] and lines_of(done.stdout, "end") == []
 
 
 def devices(folder, interfaces, port=None):
-    """Network devices whose counters are the loopback's of whoever reads them."""
+    """Makes network devices whose counters are those of the reading process's loopback interface."""
     real = Path("/sys/class/net/lo/statistics")
-    for name in ("lo", "bond0", *interfaces):  # the first two must not count
+    for name in ("lo", "bond0", *interfaces):  # the first two must be ignored
         (folder / "class/net" / name).mkdir(parents=True)
         (folder / "class/net" / name / "statistics").symlink_to(real)
         (folder / "class/net" / name / "type").write_text("32\n" if name.startswith("ib") else "1\n")
@@ -205,11 +206,11 @@ def test_what_network_devices_counted(program, tmp_path, rdma):
     size = 1 << 20
     lines = good(under("openmpi", 2, [program, "collectives", "--backends", "gloo", "--operations", "broadcast,all-reduce", "--min", 64, "--max", size, "--factor", size // 64,
                                       "--iterations", 10, "--warmup", 0, "--system", system], network=OWN_SYSTEM))
-    # A port's words are 4 bytes: it counts more than eth0 does. What is little tells nothing.
+    # A port's counter counts units of 4 bytes, so it shows more bytes than eth0. Small amounts say nothing.
     assert [(m["bytes"], m["rdma"]) for m in of_kind(lines, "measurement")] == [(64, False), (size, rdma)] * 2
     traffic = of_kind(lines, "traffic")
     assert [(t["rank"], t["backend"], t["operation"]) for t in traffic] == [(0, "gloo", "broadcast"), (0, "gloo", "all-reduce")]
-    for line, ways in zip(traffic, (1, 2)):  # each of the two ranks sends all of a sum
+    for line, ways in zip(traffic, (1, 2)):  # in a sum, each of the two ranks sends everything
         found = {d["name"]: d for d in line["devices"]}
         assert sorted(found) == ["eth0", "mlx5_0:1"][:1 + rdma]
         for name, device in found.items():
@@ -219,8 +220,8 @@ def test_what_network_devices_counted(program, tmp_path, rdma):
 
 
 def test_ip_over_infiniband_is_no_rdma(program, tmp_path):
-    """What the interfaces of a port moved was not RDMA, though the port has counted it."""
-    names = ["ib0", "ib0.8001", "ib0.8002", "ib0.8003"]  # as many as a word of the port has bytes: nothing is left
+    """Bytes that interfaces moved through a port were not RDMA, although the port counted them."""
+    names = ["ib0", "ib0.8001", "ib0.8002", "ib0.8003"]  # four interfaces, as many as a port unit has bytes: nothing is left
     system = devices(tmp_path / "sys", names, "mlx5_0")
     size = 1 << 20
     lines = good(under("openmpi", 2, [program, "collectives", "--backends", "gloo", "--operations", "all-reduce", "--min", size, "--max", size,
@@ -245,8 +246,9 @@ def test_pairs(program, mpi, backend):
 
 
 def test_each_direction_has_its_own_figure(program):
-    """A link that is slow one way is slow in that direction's figure only, and takes no more than a few seconds."""
-    # Two networks; what goes from the second to the first is held down to 8 Mbit/s.
+    """A link that is slow in one direction is reported as slow in that direction only, and takes no more than a
+    few seconds."""
+    # Two networks. Traffic from the second to the first is limited to 8 Mbit/s.
     script = """
         set -e
         ip link set lo up
@@ -305,7 +307,7 @@ def test_refused_in_words(program, words, code, said):
 
 
 def test_each_rank_says_why_it_is_refused(program):
-    """An engine kills all ranks when the first one fails, so rank 0 may not come to say it."""
+    """An engine kills all ranks when the first one fails, so rank 0 may not get to print the error."""
     for words, said in ((["ddp", "--nonsense"], "--nonsense"), (["pairs", "--rounds", "0-7"], "the job has 2")):
         ends = Ranks([program, *words], 2).end()
         assert [status for _, status in ends] == [2, 2] and all(said in err for (_, err), _ in ends), ends
@@ -329,7 +331,7 @@ SMALL = ["--min", 64, "--max", 64, "--iterations", 5]
 
 
 def test_no_pytorch_on_the_host(without_pytorch):
-    """bare still measures; what needs PyTorch says so."""
+    """bare still measures, and the other backends report that PyTorch is missing."""
     assert of_kind(good(under("mpich", 2, [without_pytorch, "collectives", "--backends", "bare", *SMALL])), "measurement")
     done = under("mpich", 2, [without_pytorch, "collectives", "--backends", "gloo", *SMALL])
     assert done.returncode == 1 and "libmuster_bench_torch.so" in done.stderr and "--backend bare" in done.stderr, done.stderr
@@ -341,7 +343,7 @@ def backends_of(lines, kind):
 
 @pytest.mark.parametrize("mpi", MPIRUN)
 def test_what_one_rank_lacks_is_skipped_by_all(program, without_pytorch, mpi):
-    """The ranks that have PyTorch do not wait in it for the one that has none."""
+    """The ranks that have PyTorch do not wait in it for the rank that has none."""
     words = ["collectives", "--backends", "bare,mpi,gloo", "--optional", *SMALL]
     lines = good(under(mpi, 2, [program, *words, ":", "-n", 1, without_pytorch, *words]))
     assert backends_of(lines, "measurement") == [("all-reduce", "bare")] and of_kind(lines, "measurement")[0]["ranks"] == 3
@@ -356,7 +358,7 @@ def test_everything_optional_is_there(program):
 
 
 def test_no_mpi_beside_gloo(program):
-    """Ranks that an mpirun started and that find no MPI agree over Gloo; so do ranks of no mpirun."""
+    """Ranks that mpirun started but that find no MPI agree over Gloo, and so do ranks without an mpirun."""
     words = [program, "collectives", "--backends", "bare,mpi,gloo", "--optional", *SMALL]
     by_hand = lines_of(Ranks(words, 2).good()[0])
     for lines, why in ((good(under("openmpi", 2, words, env={"MUSTER_MPI_LIBRARY": "/nowhere/libmpi.so"})), "/nowhere/libmpi.so"), (by_hand, "no MPI launcher")):

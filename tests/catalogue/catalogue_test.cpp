@@ -26,7 +26,7 @@ TEST(Catalogue, IsReadWhole) {
   EXPECT_GT(failures().size(), 240u);
   std::set<std::string> topics;
   for (const Failure& failure : failures()) topics.insert(failure.topic);
-  EXPECT_GT(topics.size(), 18u);  // a file that cannot be read is missing here
+  EXPECT_GT(topics.size(), 18u);  // a file that could not be read would be missing here
 }
 
 TEST(Catalogue, HasEachIdOnce) {

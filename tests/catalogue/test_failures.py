@@ -1,4 +1,4 @@
-"""Ids that other code gives are ids of the failure catalogue."""
+"""Failure ids in other code exist in the catalogue."""
 import re
 from pathlib import Path
 
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_rules_that_reach_hosts_give_ids_of_the_catalogue():
-    """What ssh's messages mean is told by src/remote; the checks pass its ids on."""
+    """src/remote decides what ssh's messages mean, and the checks pass its ids on."""
     source = (ROOT / "src/remote/diagnose.cpp").read_text(encoding="utf-8")
     given = re.findall(r'^     \{"([a-z-]+)", "', source, flags=re.M)
     known = {entry["id"] for file in (ROOT / "src/catalogue/failures").glob("*.yaml") for entry in yaml.safe_load(file.read_text(encoding="utf-8"))}

@@ -17,7 +17,7 @@ using layout::h100;
 
 constexpr double kSavedAt = 1793577600;  // 2026-11-02
 
-// The states of all hosts, as `muster check --save` would keep them.
+// The states of all hosts as `muster check --save` would store them.
 std::vector<facts::SavedState> saved_states(const World& world) {
   std::vector<facts::SavedState> states;
   for (const facts::Survey& survey : world.surveys) {
@@ -41,7 +41,7 @@ std::vector<Finding> judged_with(const World& world, const std::vector<facts::Sa
   return all;
 }
 
-// "warning n3 memory-changed: what | evidence", one line per finding.
+// One line per finding, such as "warning n3 memory-changed: what | evidence".
 std::string lines_of(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& one : findings) {
@@ -57,7 +57,7 @@ std::string lines_of(const std::vector<Finding>& findings) {
 struct ChangedHost {
   const char* name;
   std::function<void(Facts&)> change;  // of n3
-  std::string found;                   // without the line's end
+  std::string found;                   // without the newline
 };
 
 void expect_found(const World& healthy, const std::vector<ChangedHost>& cases) {
@@ -174,7 +174,7 @@ facts::Interface made_as(const char* made, facts::Interface interface) {
   return interface;
 }
 
-// The interfaces that the tools of containers and virtual machines make.
+// The interfaces that container and virtual machine tools create.
 World world_with_virtual_interfaces() {
   World world = plain_world();
   for (int number = 1; number <= 4; ++number) {
@@ -315,13 +315,13 @@ TEST(Changes, OfAmdGpusAreOnlyThoseThatItsToolTold) {
        ""},
   };
   expect_found(healthy, cases);
-  // The tool failed when the state was saved.
+  // The tool had failed when the state was saved.
   World failed = healthy;
   cases[2].change(failed.host(3));
   EXPECT_EQ(lines_of(judged_with(healthy, saved_states(failed))), "");
 }
 
-// Two cards of four partitions.
+// Two cards with four partitions each.
 Gpu partition(int index) {
   Gpu gpu = layout::mi300x(index);
   gpu.pci = layout::mi300x(index / 4).pci;
@@ -446,7 +446,7 @@ TEST(Changes, AreAcceptedInTheSameEnvironment) {
   };
   EXPECT_TRUE(
       has(fix_with({.engine = "openmpi"}), "\n  muster check -H n3 --engine openmpi --save"));
-  // It may hold secrets.
+  // The activation may contain secrets.
   const std::string fix = fix_with({.activate = "export HF_TOKEN=secret"});
   EXPECT_TRUE(has(fix, "\n  muster check -H n3 --save\nwith the same --activate as now"));
   EXPECT_FALSE(has(fix, "secret"));
@@ -476,7 +476,7 @@ TEST(Changes, SayWhichHostsWereCompared) {
   EXPECT_EQ(compared_in(world, saved), "compared with the saved state of n[1-4]");
   saved.erase(saved.begin() + 3);
   EXPECT_EQ(compared_in(world, saved), "compared with the saved state of n[1-3]; n4 has none");
-  saved[2].facts.reset();  // only rates
+  saved[2].facts.reset();  // only rates are stored
   saved[1].problem = "no JSON";
   EXPECT_EQ(compared_in(world, saved), "compared with the saved state of n1; n[3-4] have none");
   EXPECT_EQ(compared_in(world, {}), "no saved state of n[1-4]");
@@ -487,10 +487,10 @@ TEST(Changes, NeedAStateThatCanBeUsed) {
   auto saved = saved_states(healthy);
   saved[0].problem = "/state/n1.json: no JSON";
   saved[0].facts.reset();
-  saved[1].facts.reset();  // only rates
+  saved[1].facts.reset();  // only rates are stored
   saved[2].facts->hostname = "other";
   saved[2].facts->memory_bytes = 1;
-  saved.erase(saved.begin() + 3);  // none
+  saved.erase(saved.begin() + 3);  // n4 has no saved state
   World world = healthy;
   for (int number = 1; number <= 4; ++number) world.host(number).memory_bytes = 252 * kGiB;
   EXPECT_EQ(lines_of(judged_with(world, saved)),

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kDefaultShm = std::int64_t{64} << 20;
 
-// All hosts are containers of one machine, or each of its own, on a bridge.
+// All hosts are containers on a bridge, either on one machine or each on its own.
 World container_world(int hosts, bool one_machine) {
   World world = good_world(hosts);
   for (int number = 1; number <= hosts; ++number) {

@@ -5,7 +5,7 @@
 namespace muster::checks {
 namespace {
 
-// "n3,n4: numpy 1 not 2 of n1, most hosts; ...": "-" is an item that is not there.
+// Such as "n3,n4: numpy 1 not 2 of n1, most hosts; ...". "-" stands for a missing item.
 std::string differences_in(const std::vector<HostItems>& hosts) {
   std::string text;
   for (const Deviation& one : deviations(hosts)) {
@@ -29,21 +29,21 @@ TEST(Deviations, AreFromWhatMostHostsHave) {
       {{}, ""},
       {{{"n1", {{"a", "1"}}}}, ""},
       {{{"n1", {{"a", "1"}}}, {"n2", {{"a", "1"}}}}, ""},
-      // Of two hosts, the first is taken for the usual one.
+      // Of two hosts, the first counts as the usual one.
       {{{"n1", {{"a", "1"}}}, {"n2", {{"a", "2"}}}}, "n2: a 2 not 1 of n1, n1"},
       {{{"n1", {{"a", "2"}}}, {"n2", {{"a", "1"}}}, {"n3", {{"a", "1"}}}},
        "n1: a 2 not 1 of n2, most hosts"},
       {{{"n1", {{"a", "1"}, {"b", "1"}}}, {"n2", {{"a", "1"}}}, {"n3", {{"a", "1"}}}},
        "n1: b 1 not - of n2, most hosts"},
       {{{"n1", {{"a", "1"}}}, {"n2", {}}, {"n3", {{"a", "1"}}}}, "n2: a - not 1 of n1, most hosts"},
-      // Each host has its own trouble.
+      // Each host has its own deviation.
       {{{"n1", {{"a", "9"}, {"b", "1"}}},
         {"n2", {{"a", "1"}, {"b", "9"}}},
         {"n3", {{"a", "1"}, {"b", "1"}}}},
        "n1: a 9 not 1 of n2, most hosts; n2: b 9 not 1 of n1, most hosts"},
       {{{"n1", {{"a", "1"}}}, {"n2", {{"a", "1"}}}, {"n3", {{"a", "2"}}}, {"n4", {{"a", "2"}}}},
        "n3,n4: a 2 not 1 of n1, n[1-2]"},
-      // What is not known agrees with everything.
+      // Unknown values agree with everything.
       {{{"n1", {{"a", "1"}}}, {"n2", {{"a", std::nullopt}}}, {"n3", {{"a", "1"}}}}, ""},
       {{{"n1", {{"a", std::nullopt}}}, {"n2", {{"a", "1"}}}, {"n3", {{"a", "2"}}}},
        "n3: a 2 not 1 of n2, n2"},

@@ -25,7 +25,7 @@ TEST(GpuRules, FindNothingOnHealthyHosts) {
   }
 }
 
-// What is broken on n3, and what is found there.
+// What is broken on n3, and the expected finding.
 struct Sick {
   std::function<void(facts::Facts&)> make;
   const char* id;
@@ -149,7 +149,7 @@ TEST(GpuRules, FewerGpusByDesignAreOnlyNoted) {
   EXPECT_EQ(brief(world), "note n[3-4] gpus-differ-between-hosts");
   world.host(3).gpus = world.host(1).gpus;
   EXPECT_EQ(brief(world), "note n4 gpus-differ-between-hosts");
-  world.job.ranks_per_host = 8;  // more than that host has
+  world.job.ranks_per_host = 8;  // more than n4 has
   EXPECT_EQ(brief(world), "warning n4 gpus-differ-between-hosts");
 }
 
@@ -173,7 +173,7 @@ TEST(GpuRules, HostsOfWhichOneHasNoGpu) {
   world.host(2).gpu_drivers = {};
   world.host(2).torch.nccl = "";
   EXPECT_EQ(brief(world), "warning n2 gpus-differ-between-hosts");
-  world.job.ranks_by = "cpu";  // then GPUs do not matter
+  world.job.ranks_by = "cpu";  // without ranks by GPU, GPUs do not matter
   EXPECT_EQ(brief(world), "");
 }
 
@@ -201,9 +201,10 @@ TEST(GpuRules, ExcuseWhatIsUsual) {
   gpu.processes = {{.pid = 5, .user = "root", .command = "Xorg", .memory_bytes = 1 << 27},
                    {.pid = 6, .user = "root", .command = "nvidia-cuda-mps"}};
   gpu.xids = {{.code = 79, .count = 1, .seconds_ago = 100'000},
-              {.code = 31, .count = 9, .seconds_ago = 5}};  // of long ago; a program's own
-  gpu.pcie_width = 0;                                       // not told
-  gpu.nvlinks_up = 0;                                       // no bridge
+              // An old one, and one of another program.
+              {.code = 31, .count = 9, .seconds_ago = 5}};
+  gpu.pcie_width = 0;  // unknown
+  gpu.nvlinks_up = 0;  // no NVLink bridge installed
   gpu.nvlinks_down = 4;
   world.host(1).not_seen = {{"gpus.xids", "cannot read the kernel's log"}};
   world.host(1).gpu_drivers.fabric_manager.reset();
@@ -245,11 +246,11 @@ TEST(GpuRules, NameTheHostWithoutGpudirect) {
   EXPECT_TRUE(has(judged(world)[0].fix, "sudo modprobe nvidia_peermem"));
   world.host(2).peer_memory.dmabuf = true;
   EXPECT_EQ(brief(world), "");
-  for (int number : {1, 2, 3}) world.host(number).peer_memory = {};  // nobody uses it
+  for (int number : {1, 2, 3}) world.host(number).peer_memory = {};  // unused
   EXPECT_EQ(brief(world), "");
 }
 
-// Clusters that people put together of what they have.
+// Clusters with mixed hardware.
 TEST(MixedClusters, OneRailMoreIsNoFinding) {
   World world = rail_world(4);
   world.host(4).rdma.push_back(layout::ib_port("mlx5_8", "400 Gb/sec (4X NDR)"));

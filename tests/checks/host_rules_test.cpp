@@ -12,9 +12,9 @@ TEST(Cpu, NamesTheOddHostsAndExtensions) {
   world.host(4).cpu.isa = {"avx", "sse4_2"};
   ASSERT_EQ(brief(world), "warning n4 mixed-cpu-isa");
   EXPECT_EQ(judged(world).front().evidence, "lacks avx2, fma; has sse4_2 in addition");
-  world.host(4).cpu.isa = {"fma", "avx2", "avx"};  // the order means nothing
+  world.host(4).cpu.isa = {"fma", "avx2", "avx"};  // the order does not matter
   EXPECT_EQ(brief(world), "");
-  world.host(4).cpu.isa = {};  // not seen
+  world.host(4).cpu.isa = {};  // unknown
   EXPECT_EQ(brief(world), "");
 }
 
@@ -29,7 +29,7 @@ TEST(Cpu, OfAnotherArchitectureIsAnError) {
 
 TEST(Shm, MustHoldEveryRanksPart) {
   World world = good_world(3);
-  world.host(2).shm_bytes = world.host(2).shm_free_bytes = 64 * kMiB;  // a container's
+  world.host(2).shm_bytes = world.host(2).shm_free_bytes = 64 * kMiB;  // a container's default
   ASSERT_EQ(brief(world), "warning n2 nccl-dev-shm-full");
   EXPECT_EQ(judged(world).front().evidence,
             "it has 64 MiB; the ranks need more than 64 MiB (1 rank on the host, 64 MiB each)");
@@ -50,7 +50,7 @@ TEST(Shm, MayBeFull) {
 
 TEST(Oversubscription, IsSaidAloud) {
   World world = good_world(2);
-  world.job.ranks_per_host = 8;  // of 8 processors
+  world.job.ranks_per_host = 8;  // as many as CPUs
   EXPECT_EQ(brief(world), "");
   world.host(2).cpu.usable = 4;
   ASSERT_EQ(brief(world), "warning n2 omp-threads-oversubscribed");
@@ -66,7 +66,7 @@ TEST(Nofile, MustSufficeForTheJob) {
   for (int number : {1, 2}) world.host(number).cpu.usable = 128;
   for (int number : {1, 2}) world.cluster.hosts[number - 1].slots = 96;
   for (int number : {1, 2}) world.host(number).limits.nofile = {1024, 1048576};
-  EXPECT_EQ(brief(world), "");  // 4 * 192 + 256 is just 1024
+  EXPECT_EQ(brief(world), "");  // 4 * 192 + 256 is exactly 1024
   world.cluster.hosts[1].slots = 97;
   ASSERT_EQ(brief(world), "warning n[1-2] nofile-limit");
   EXPECT_EQ(judged(world).front().what,
@@ -82,7 +82,7 @@ TEST(Nofile, MustSufficeForTheJob) {
   world.host(2).limits.nofile = {1024, 1024};
   EXPECT_EQ(brief(world), "error n2 nofile-limit; warning n1 nofile-limit");
   world.host(2).limits.nofile = {-1, -1};
-  world.host(1).limits.nofile = {};  // not seen
+  world.host(1).limits.nofile = {};  // unknown
   EXPECT_EQ(brief(world), "");
 }
 
@@ -111,7 +111,7 @@ TEST(Memlock, MattersInAPodAlthoughItSeesNoOther) {
     if (one.id == "rdma-memlock") found = one.fix;
   }
   EXPECT_NE(found.find("capability IPC_LOCK"), std::string::npos) << brief(world);
-  world.job.pods = 1;  // alone, it uses no RDMA
+  world.job.pods = 1;  // a single pod uses no RDMA
   EXPECT_EQ(brief(world).find("rdma-memlock"), std::string::npos);
 }
 
@@ -132,7 +132,7 @@ TEST(Clock, OfTheLauncherMayBeTheWrongOne) {
   for (auto& survey : world.surveys) survey.clock_ahead_s = 600;
   EXPECT_EQ(brief(world), "");
   world.surveys[2].clock_ahead_s = 0;
-  // Two against two: the launcher's side is believed.
+  // Two against two: the launcher agrees with one side, which counts as right.
   EXPECT_EQ(brief(world), "error n[1-2] clock-skew-elastic");
 }
 

@@ -54,7 +54,7 @@ TEST(Judge, CopesWithThousandsOfHostsThatAreAllDifferent) {
       std::count_if(findings.begin(), findings.end(),
                     [](const Finding& one) { return one.severity == Severity::kNote; }));
   ASSERT_EQ(notes, 2U);
-  EXPECT_EQ(findings[findings.size() - 2].hosts.size(), 2000U);  // docker0
+  EXPECT_EQ(findings[findings.size() - 2].hosts.size(), 2000U);  // the finding about docker0
 }
 
 TEST(FindingJson, IsOneLineAndSurvivesBytesThatAreNoText) {

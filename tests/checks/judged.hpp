@@ -1,4 +1,4 @@
-// What the rules find in a World.
+// The findings of the rules for a World.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ inline std::vector<Finding> judged(const World& world) {
   return judge({world.job, world.cluster, world.surveys, world.launcher, layout});
 }
 
-// All findings as "error n2 some-id; note all other-id": nothing that is not expected goes unseen.
+// All findings, as "error n2 some-id; note all other-id", so that a test also notices unexpected
+// ones.
 inline std::string brief(const World& world) {
   std::string text;
   for (const Finding& finding : judged(world)) {

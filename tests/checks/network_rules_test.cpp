@@ -133,7 +133,7 @@ TEST(InterfaceVariables, NameAnInterfaceThatSomeHostsLack) {
   EXPECT_TRUE(has(judged(world).back().fix, "unset GLOO_SOCKET_IFNAME"))
       << judged(world).back().fix;
   world.job.env_values = {{"GLOO_SOCKET_IFNAME", "nosuch"}};
-  EXPECT_EQ(judged(world).front().hosts.size(), 2U);  // n3 has different evidence
+  EXPECT_EQ(judged(world).front().hosts.size(), 2U);  // n3's finding has different evidence
   EXPECT_EQ(judged(world).size(), 3U);
 }
 
@@ -186,7 +186,7 @@ TEST(SameAddress, OfThisMachineIsAnErrorOnAnother) {
   EXPECT_EQ(brief(world), "");
   world.host(2).interfaces[1].addresses = {{"198.18.0.9", 16}};
   EXPECT_EQ(brief(world), "error n2 same-address-on-two-hosts");
-  world.host(2).hostname = "launcher";  // under another name
+  world.host(2).hostname = "launcher";  // it is the launcher itself, listed as n2
   EXPECT_EQ(brief(world), "");
   world.host(2).hostname = "n2";
   for (const char* no_host : {"198.18.0.0", "198.18.255.255"}) {
@@ -220,7 +220,7 @@ TEST(Port, IsAnErrorWhenTakenOnTheFirstHost) {
   EXPECT_EQ(finding.fix,
             "--master-port 29501, or end the process if you no longer need it:\n"
             "  muster exec -H n1 -- 'kill 4711'");
-  world.host(1).listeners[0].user = "bob";  // not ours to end
+  world.host(1).listeners[0].user = "bob";  // another user's process
   EXPECT_FALSE(has(judged(world).front().fix, "kill"));
   world.host(1).listeners[0].pid = 0;
   EXPECT_FALSE(has(judged(world).front().fix, "kill"));
@@ -249,7 +249,8 @@ TEST(Port, IsAnErrorWhenThereIsNone) {
   World world = good_world(2);
   world.host(2).port_range_first = 1024;
   world.host(2).port_range_last = 65535;
-  EXPECT_EQ(brief(world), "error n2 master-port-in-use");  // whose range it is
+  // n2's own range of ephemeral ports contains it.
+  EXPECT_EQ(brief(world), "error n2 master-port-in-use");
 }
 
 TEST(Port, IsOpenToOthersUnderAnElasticTorchrun) {
@@ -265,7 +266,7 @@ TEST(Port, IsOpenToOthersUnderAnElasticTorchrun) {
   world.host(1).interfaces.back().addresses = {{"fe80::1", 64}, {"2001:db8::1", 64}};
   EXPECT_EQ(judged(world).front().evidence, "outside the job's network: eth1 (2001:db8::1)");
   world.job = {.nodes = 2, .engine = "torchrun"};
-  EXPECT_EQ(brief(world), "note n1 torch-store-open");  // the static rendezvous
+  EXPECT_EQ(brief(world), "note n1 torch-store-open");  // with the static rendezvous
 }
 
 TEST(Port, OfPyTorchsStoreIsOpenToOthers) {
@@ -279,7 +280,7 @@ TEST(Port, OfPyTorchsStoreIsOpenToOthers) {
   world.job.confine_store = true;
   EXPECT_FALSE(is_open());
   world.job = {.program = {"./train"}};
-  EXPECT_FALSE(is_open());  // a program without Python, and perhaps with libmuster
+  EXPECT_FALSE(is_open());  // not a Python program, and it may use libmuster
 }
 
 TEST(Rdma, IsMissedWhereOthersHaveIt) {
@@ -291,7 +292,7 @@ TEST(Rdma, IsMissedWhereOthersHaveIt) {
   EXPECT_EQ(judged(world).front().evidence, "mlx5_0 port 1 (Ethernet) is not active");
   EXPECT_TRUE(has(judged(world).front().what, "use TCP"));
   for (int number : {1, 3}) world.host(number).rdma.clear();
-  EXPECT_EQ(brief(world), "");  // nobody has it
+  EXPECT_EQ(brief(world), "");  // now no host has a usable device
 }
 
 TEST(Rdma, NeedsTheRightGidOnEveryHost) {

@@ -47,7 +47,7 @@ TEST(Engine, LacksItsDaemonOnAHost) {
   ASSERT_EQ(brief(world), "error n2 remote-daemon-not-in-path");
   EXPECT_EQ(judged(world).front().what,
             "Open MPI 5.0.11 starts /opt/ompi/bin/prted on each host, and the host lacks it");
-  world.launcher.mpi[0].daemon.clear();  // elsewhere: nothing is known
+  world.launcher.mpi[0].daemon.clear();  // in an unknown place, so nothing is known
   EXPECT_EQ(brief(world), "");
 }
 
@@ -62,7 +62,7 @@ TEST(Engine, DiffersOnAHost) {
   world.host(3).mpi = {open_mpi("5.0.11")};
   world.host(3).mpi[0].library.hash = "another";
   EXPECT_EQ(brief(world), "warning n3 ompi-version-mismatch");
-  world.host(3).mpi[0].library.hash = "";  // not read: nothing is known
+  world.host(3).mpi[0].library.hash = "";  // not read, so nothing is known
   EXPECT_EQ(brief(world), "");
   world.host(3).mpi[0].kind = "mpich";
   EXPECT_EQ(brief(world), "error n3 ompi-version-mismatch");
@@ -88,7 +88,7 @@ TEST(Engine, StartsNoMpiForPythonThatSpeaksOfIt) {
     world.host(number).program->libmpi.reset();
     world.host(number).program->libmpi_kind.clear();
   }
-  EXPECT_EQ(brief(world), "");  // an MPI starts it, not torchrun
+  EXPECT_EQ(brief(world), "");  // an MPI starts the program, not torchrun
   world.host(2).mpi.clear();
   ASSERT_EQ(brief(world), "warning all all-ranks-zero");
   EXPECT_TRUE(
@@ -178,7 +178,7 @@ TEST(Torch, OfAnotherVersionIsFoundUnderEveryEngine) {
     world.job.engine = engine;
     EXPECT_EQ(brief(world), "") << engine;
     world.host(2).program->torch = "2.12.1";
-    // A Python program under an MPI may not use PyTorch.
+    // A Python program under an MPI need not use PyTorch.
     const std::string severity = engine == "torchrun" ? "error" : "warning";
     ASSERT_EQ(brief(world), severity + " n2 torch-version-skew") << engine;
     EXPECT_EQ(judged(world).front().evidence, "2.12.1; on most hosts 2.13.0+cpu");
@@ -262,7 +262,7 @@ TEST(Folder, IsMissing) {
   EXPECT_EQ(judged(world).front().fix,
             "add --sync to your command, or copy the directory:\n  muster sync -H 'n[2-3]' "
             "'/data/my job'");
-  world.job.folder = "/home/alice";  // where the ranks start without it
+  world.job.folder = "/home/alice";  // the folder in which ranks start by default
   EXPECT_EQ(brief(world), "");
   world.job.folder = "/data/my job";
   world.job.program = {};
@@ -311,7 +311,7 @@ TEST(Program, Differs) {
   EXPECT_EQ(judged(world).front().evidence,
             "/opt/job/train (10 bytes, p2); on most hosts /opt/job/train (10 bytes, p1)");
   world = good_world_with_program(2);
-  world.host(2).program->identity.hash = "p2";  // neither is the usual one
+  world.host(2).program->identity.hash = "p2";  // both differ, so neither is the usual one
   EXPECT_EQ(judged(world).front().what, "the program file differs from the one on n1");
   world.host(1).program->identity.hash = "";
   EXPECT_EQ(brief(world), "");
@@ -335,7 +335,8 @@ TEST(Activation, Failed) {
   ASSERT_EQ(brief(world), "error n2 remote-python-env-missing");
   EXPECT_EQ(judged(world).front().evidence, "no such file");
   EXPECT_TRUE(has(judged(world).front().fix, "with muster exec -H n2"));
-  EXPECT_FALSE(has(judged(world).front().fix, "/opt/venv"));  // the lines may hold secrets
+  // Activation lines may contain secrets.
+  EXPECT_FALSE(has(judged(world).front().fix, "/opt/venv"));
 }
 
 TEST(Activation, AdviceKnowsVenvCondaAndOneapi) {
@@ -405,7 +406,8 @@ TEST(Activation, IsUndoneByVariablesFromHere) {
   world.host(3).environment.digest["NCCL_DEBUG"] = "d2";
   world.job.env_values = {{"PATH", "/bin"}, {"SECRET", "told to nobody"}};
   const std::vector<Finding> findings = judged(world);
-  ASSERT_EQ(findings.size(), 1U);  // n3's own PATH does not matter: the ranks get another
+  // n3's own PATH does not matter, because the ranks get another one.
+  ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].hosts, (std::vector<std::string>{"n1", "n2"}));
   EXPECT_EQ(findings[0].what,
             "this machine's value of PATH overrides what --activate sets on the host");
@@ -416,7 +418,7 @@ TEST(Environment, DiffersInVariablesWhoseValuesAreNotTold) {
   World world = activated(3);
   world.host(3).environment.seen["PATH"] = "/usr/bin";
   world.host(3).environment.digest = {{"PATH", "d9"}, {"SECRET", "d3"}};
-  world.host(1).environment.digest["HOSTNAME"] = "d4";  // differs by its nature
+  world.host(1).environment.digest["HOSTNAME"] = "d4";  // normally differs between hosts
   ASSERT_EQ(brief(world), "warning n3 nccl-env-differs-per-host");
   EXPECT_EQ(judged(world).front().evidence, "NCCL_DEBUG (not set), PATH=/usr/bin, SECRET");
 }

@@ -9,7 +9,7 @@ namespace {
 
 using layout::world_of;
 
-// Only what is said about RDMA: the machines have interfaces that other rules have opinions on.
+// Only the findings about RDMA. These machines also have interfaces that other rules report.
 std::string about_rails(const World& world) {
   std::string text;
   for (const Finding& finding : judged(world)) {
@@ -61,7 +61,7 @@ TEST(Rails, ThatAreDownOrMissingAreNamed) {
   world.host(3).rdma.erase(world.host(3).rdma.begin() + 5);
   EXPECT_EQ(about_rails(world), "n3 rdma-rail-lost: mlx5_5 is missing");
   World no_manager = world_of(4, layout::make_dgx_h100);
-  no_manager.host(3).rdma[5].active = false;  // in the state INIT
+  no_manager.host(3).rdma[5].active = false;  // in state INIT
   EXPECT_EQ(
       about_rails(no_manager),
       "n3 rdma-rail-lost: mlx5_9 has a link, but is not active; is a subnet manager running?");
@@ -71,14 +71,15 @@ TEST(Rails, ThatAreFewerForNoSeenReasonAreCounted) {
   World world = world_of(2, layout::make_dgx_spark);
   auto& rdma = world.host(2).rdma;
   rdma.erase(rdma.begin() + 1, rdma.end());
-  rdma[0].device = "mlx5_0";  // numbered in another way, so that names say nothing
+  rdma[0].device = "mlx5_0";  // numbered differently, so names say nothing
   world.host(1).rdma.push_back(world.host(1).rdma[1]);
   EXPECT_TRUE(has(about_rails(world), "n2 rdma-rail-lost: "));
 }
 
 TEST(Rails, ThatAreSlowerAreNamedWhetherUsedOrNot) {
   World world = world_of(4, layout::make_dgx_h100);
-  world.host(2).rdma[4].rate = "200 Gb/sec (2X NDR)";  // half of the others: not used any more
+  // Half of the others' rate, so it is no longer used.
+  world.host(2).rdma[4].rate = "200 Gb/sec (2X NDR)";
   EXPECT_EQ(about_rails(world), "n2 rdma-rail-slow: mlx5_6 has 200 Gb/sec (2X NDR)");
   for (int rail = 0; rail < 8; ++rail) world.host(2).rdma[rail].rate = "300 Gb/sec";
   EXPECT_TRUE(has(about_rails(world), "n2 rdma-rail-slow: mlx5_0 has 300 Gb/sec; mlx5_3 has "));
@@ -137,7 +138,7 @@ TEST(RailVariables, DoNotMatterWhereNothingReadsThem) {
 }
 
 TEST(Rdma, OfOneKindIsNotFaultedIfAHostDoesNotAnswer) {
-  World world = world_of(4, layout::make_dgx_h100);  // which have InfiniBand and RoCE
+  World world = world_of(4, layout::make_dgx_h100);  // they have both InfiniBand and RoCE
   world.lose(2, "ssh-connect-refused-or-timeout", {.what = "it does not answer"});
   EXPECT_EQ(about_rails(world), "");
 }

@@ -1,4 +1,4 @@
-// What the rules make of connections that were tried between hosts.
+// Findings from connections that were tried between hosts.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using facts::Reached;
 using facts::Trial;
 
-// How a connection from one host to a port of another ends; hosts are numbered from 1.
+// How a connection from one host to a port of another ends. Hosts are numbered from 1.
 using Network = std::function<Reached(int from, int to, int port)>;
 
 constexpr int kSample = 41233;
@@ -45,7 +45,7 @@ std::vector<Finding> found(int hosts, const Network& network) {
   return found(good_world(hosts), try_all(hosts, network));
 }
 
-// "n7: no other host can connect to this one", a line for each finding.
+// One line per finding, such as "n7: no other host can connect to this one".
 std::string told(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings) {
@@ -116,7 +116,7 @@ TEST(Blocked, ASplitNetworkIsOneFinding) {
   EXPECT_EQ(told(findings), "n[1-16]: n[1-8] and n[9-16] cannot connect to each other\n");
 }
 
-// The usual half-open firewall, and its opposite.
+// The usual firewall that leaves some ports open, and its opposite.
 TEST(Blocked, TellsWhichPortsWork) {
   auto findings = found(3, [](int, int to, int port) {
     return to == 1 && port == kSample ? Reached::kTimedOut : Reached::kYes;

@@ -1,7 +1,7 @@
-"""Run by root on a host: `reject HOW FROM` turns away new TCP connections from an IPv4 address, except to port 22; `clear` undoes it.
+"""Run by root on a host: `reject HOW FROM` rejects new TCP connections from an IPv4 address, except to port 22; `clear` undoes it.
 
-HOW is rst (a TCP reset) or icmp (administratively prohibited, as firewalld does). This is the kernel's own firewall, nftables, spoken to directly because
-not every machine that runs the tests has the program nft.
+HOW is rst (a TCP reset) or icmp (administratively prohibited, as firewalld does). The script configures the kernel's firewall, nftables,
+directly, because not every machine that runs the tests has the program nft.
 """
 import socket
 import struct

@@ -56,7 +56,7 @@ TEST(Script, WasNotSentBecauseAnIgnoreFileExcludesIt) {
   EXPECT_EQ(judged(world).front().fix,
             "--sync left it out because of a line in .gitignore or .musterignore; change that "
             "line, or override it in .musterignore:\n  !train.py");
-  world.job.program[1] = "src/train.py";  // its directory may be excluded
+  world.job.program[1] = "src/train.py";  // an ignore file may exclude its directory
   EXPECT_TRUE(judged(world).front().fix.ends_with("override it in .musterignore"));
   world.job.program[1] = "/elsewhere/train.py";
   EXPECT_TRUE(has(judged(world).front().fix, "muster sync -H 'n[1-2]' /elsewhere"));
@@ -116,7 +116,7 @@ TEST(Script, HasAModuleThatIsStaleOrMissing) {
   EXPECT_EQ(judged(world)[0].evidence, "model.py");
   EXPECT_EQ(judged(world)[1].evidence, "model.py (missing)");
   world.host(1).script->files["model.py"] = "";  // unreadable, so nothing is known
-  world.host(2).script->complete = false;        // it may be a file that was not read
+  world.host(2).script->complete = false;        // the differing file may be one that was not read
   EXPECT_EQ(brief(world), "");
 }
 

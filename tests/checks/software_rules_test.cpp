@@ -95,7 +95,7 @@ TEST(Packages, OfTheSystemAreANote) {
   EXPECT_EQ(judged(world)[0].what,
             "2 Python packages of the operating system differ from those on most hosts");
   EXPECT_EQ(judged(world)[0].evidence, "pygobject 3.46 instead of 3.42, six is missing");
-  odd["numpy-fft"] = "2";                               // jobs depend on it
+  odd["numpy-fft"] = "2";                               // a package that jobs depend on
   world.host(3).software->packages["urllib3"] = "2.0";  // from a virtual environment
   odd.erase("urllib3");
   ASSERT_EQ(brief(world), "warning n3 python-packages-differ; note n3 python-packages-differ");
@@ -212,7 +212,7 @@ TEST(Libraries, ThatFollowFromAnotherPackageAreNotReported) {
   world.host(2).software->packages["nvidia-nccl-cu12"] = "2.20.0";
   library_of(world, 2, "libnccl.so.2").hash = "other";
   EXPECT_EQ(brief(world), "warning n2 python-packages-differ");
-  library_of(world, 2, "libtorch_cpu.so").hash = "other";  // of another package
+  library_of(world, 2, "libtorch_cpu.so").hash = "other";  // from another package
   EXPECT_EQ(brief(world),
             "warning n2 python-packages-differ; warning n2 libraries-differ-between-hosts");
 }
@@ -327,7 +327,7 @@ TEST(Settings, ThatMusterSetsOnlyByDefaultAreComparedIfTheActivationSetsThem) {
                                       .settings = {{"OMP_NUM_THREADS", threads}}};
   }
   EXPECT_EQ(brief(world), "warning n3 nccl-env-differs-per-host");
-  world.job.env_values = {{"OMP_NUM_THREADS", "8"}};  // -x wins over the activation
+  world.job.env_values = {{"OMP_NUM_THREADS", "8"}};  // -x takes precedence over the activation
   for (const Finding& finding : judged(world)) EXPECT_NE(finding.id, "nccl-env-differs-per-host");
 }
 

@@ -1,6 +1,6 @@
-"""muster check on a lab: silent on healthy hosts, and each fault found by its id, on the right hosts, with a fix.
+"""muster check on a lab: prints nothing on healthy hosts, and reports each fault by its id, on the right hosts, with a fix.
 
-Clocks that differ are not among the faults: hosts out of namespaces have one clock. Their rule is tested in host_rules_test.cpp.
+Clock differences cannot be tested here, because hosts made of namespaces share one clock. host_rules_test.cpp tests that rule.
 """
 import json
 import os
@@ -32,7 +32,7 @@ PTH = f"venv/lib/{Path('/usr/bin/python3').resolve().name}/site-packages/more.pt
 
 
 def make_python_with_torch(folder):
-    """A virtual environment that reaches its PyTorch and other packages through a .pth file. Nothing imports them."""
+    """Makes a virtual environment that finds PyTorch and other packages through a .pth file. Nothing imports them."""
     (folder / "torch/lib").mkdir(parents=True)
     subprocess.run("gcc -shared -fPIC -o torch/lib/libtorch_cpu.so own.c && gcc -shared -fPIC -o torch/_C.cpython.so main.c -Ltorch/lib -ltorch_cpu "
                    "-Wl,-rpath,'$ORIGIN/lib'", shell=True, cwd=folder, check=True, timeout=patient(60))
@@ -50,7 +50,8 @@ def make_python_with_torch(folder):
 
 @pytest.fixture(scope="module")
 def programs():
-    """Programs that every lab host can see: one linked to each Open MPI, one that needs its own library, a Python script and a Python."""
+    """Makes programs that every lab host sees: one linked to each Open MPI, one that needs its own library, a Python script and a
+    Python."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o755)
     (folder / "rank.c").write_text(RANK)
@@ -73,7 +74,7 @@ def programs():
 
 @pytest.fixture(scope="module")
 def shared(module_lab_up, programs):
-    """Three hosts for faults that are undone again. Their connections stay open, so that each check takes no login."""
+    """Three hosts for faults that are undone again. Their connections stay open, so that checks need no logins."""
     lab = module_lab_up(hosts=3)
     lab.open_doors()
     check(lab)
@@ -82,7 +83,7 @@ def shared(module_lab_up, programs):
 
 @pytest.fixture
 def open_up(lab_up, programs):
-    """A lab of one test's own, for what cannot be undone or is about logging in."""
+    """Makes a separate lab for one test, for faults that cannot be undone or concern logins."""
     def up(**flags):
         lab = lab_up(**{"hosts": 3, **flags})
         lab.open_doors()
@@ -93,12 +94,12 @@ def open_up(lab_up, programs):
 
 @dataclass
 class Checked:
-    """What one `muster check --json` said."""
+    """The result of one `muster check --json`."""
     findings: list
 
     @property
     def seen(self):
-        """(id, severity, hosts) of all findings: nothing else was found."""
+        """Returns (id, severity, hosts) of all findings, so that a test notices unexpected ones."""
         return [(one["id"], one["severity"], tuple(one["hosts"])) for one in self.findings]
 
     @property
@@ -116,7 +117,7 @@ def start(lab, *words, mpi="4.1", hosts="n[1-3]:2", program=(), json=False):
 
 
 def check(lab, *words, **options):
-    """The findings. What holds for every answer is asserted here: a fix for each finding, and the exit code."""
+    """Returns the findings. Asserts what every result must have: a fix for each finding, and the right exit code."""
     ended = start(lab, *words, json=True, **options)
     assert ended.stderr == ""
     findings = [described("check-finding", json.loads(line)) for line in ended.stdout.splitlines()]
@@ -144,18 +145,19 @@ def test_a_healthy_cluster_gives_no_finding(shared, programs, mpi):
     text = check_text(shared, mpi=mpi, program=program)
     assert text.startswith("3 of 3 hosts answered\n") and text.endswith("\nno problems found: ready to run\n")
     assert f"engine Open MPI {mpi}." in text and f" at {MPI[mpi]}/mpirun" in text
-    assert "198.18.0.0/16" in text and "over TCP" in text  # no RDMA anywhere, and it says so
+    assert "198.18.0.0/16" in text and "over TCP" in text  # no host has RDMA, and muster says so
 
 
 @dataclass
 class Fault:
-    """One that can be undone, made by `lab break` or by a line for root's shell. The file, as $1, is put back; else `undo` is run."""
+    """A fault that can be undone, made by `lab break` or by a line for root's shell. Afterwards the file ($1) is restored, or else
+    `undo` is run."""
     hosts: str
     make: list | str
     expected: list
     undo: str = ""
     file: str = ""
-    words: list = field(default_factory=list)  # for check
+    words: list = field(default_factory=list)  # more words for check
     program: str = ""  # and its arguments
     mpi: str = "4.1"
     says: str = ""  # a pattern in the evidence or in a fix
@@ -165,7 +167,7 @@ def one(host, path, line, *expected, **options):
     return Fault(host, line, list(expected), file=path, **options)
 
 
-NO_BINARY = ["no-such-binary"]  # and the file
+NO_BINARY = ["no-such-binary"]  # `lab break` also needs the file's path, which is added when the fault is made
 LIBSTDCXX = os.path.realpath(subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True).stdout.strip())
 LIBMPI = "/opt/muster-deps/openmpi/lib/libmpi.so.40"
 APPEND = 'printf x >> "$1"'
@@ -256,7 +258,7 @@ def undo_all(fault, lab, path):
 
 
 def place(folder, word):
-    """A system program or an option stays as it is; everything else is in the folder."""
+    """Returns system programs and options unchanged, and other words as paths in the folder."""
     return word if word == "python3" or word.startswith("-") else f"{folder}/{word}"
 
 
@@ -273,7 +275,7 @@ def test_a_fault_is_found_on_its_host_and_nothing_else_is(shared, programs, name
 
 
 def test_a_host_does_not_choose_what_the_launcher_executes(shared, programs):
-    """A host reports an mpirun that the launcher did not find itself, although it has a file at that path."""
+    """A host reports an mpirun that the launcher did not find itself, although the launcher has a file with that path."""
     stranger = "/tmp/stranger"
     shared.shell("n1", f"mkdir -p {stranger}/bin {stranger}/lib && cp {programs}/linked {stranger}/bin/job && cp {programs}/libmpi.so.12 {stranger}/lib/ && "
                        f"cp /bin/true {stranger}/bin/mpirun")
@@ -292,7 +294,7 @@ def test_the_job_goes_past_docker0(shared):
     assert "subnet 198.18.0.0/16" in text and "master address 198.18.1.1" in text
 
 
-# Hosts that are not reached. The connections are new: the labs are.
+# Unreachable hosts. The labs are new, so no connections are open.
 
 
 def test_each_reason_why_a_host_is_not_reached_has_its_id(open_up, record_property):
@@ -312,12 +314,12 @@ def test_each_reason_why_a_host_is_not_reached_has_its_id(open_up, record_proper
         record_property("found before", id)
     assert "muster setup --forget n2" in fixes["n2"] and "console" in fixes["n2"]
     assert fixes["n3"].strip() == "muster setup -H n3" and fixes["n4"].strip() == "muster setup -H n4"
-    assert check(lab, hosts="n1").seen == []  # whoever is left out is not looked at
+    assert check(lab, hosts="n1").seen == []  # excluded hosts are not checked
 
 
 def test_a_key_that_others_may_read(open_up, record_property):
     lab = open_up()
-    check(lab)  # the connections stay open
+    check(lab)  # opens connections, which stay open
     lab.shell("launcher", "chmod 644 ~/.ssh/id_ed25519")
     found = check(lab)
     assert found.seen == [("ssh-private-key-perms", "warning", ())]
@@ -325,13 +327,12 @@ def test_a_key_that_others_may_read(open_up, record_property):
     assert "chmod 600 /home/dev/.ssh/id_ed25519" in found.fixes
 
 
-# muster waits for dead hosts in parallel, so two cost no more than one.
-# Only hosts that answer get more time for their activation.
+# muster waits for dead hosts in parallel, so two cost no more than one. Only hosts that answer get more time for their activation.
 @pytest.mark.parametrize("fault, is_open, words", [("cut", False, []), ("crash", True, ["--activate", "true"]), ("kill", True, [])])
 def test_dead_hosts_cost_their_deadline(open_up, fault, is_open, words):
     lab, deadline = open_up(), 8  # ssh itself gives up after 10 s
-    check(lab, hosts="n[1-3]" if is_open else "n1")  # the binary is there
-    for host in ("n2", "n3"):  # where the launcher knows no hardware address, its own kernel gives up after 3 s
+    check(lab, hosts="n[1-3]" if is_open else "n1")  # copies the binary there
+    for host in ("n2", "n3"):  # without a known hardware address, the launcher's own kernel gives up after 3 s
         address = next(one["addresses"][0] for one in lab.status()["hosts"] if one["name"] == host)
         hardware = lab.shell(host, "cat /sys/class/net/eth0/address").strip()
         lab.shell("launcher", f"ip neigh replace {address} lladdr {hardware} nud permanent dev eth0", root=True)
@@ -340,11 +341,11 @@ def test_dead_hosts_cost_their_deadline(open_up, fault, is_open, words):
     found = check(lab, "--answer-within", str(deadline), *words)
     took = time.monotonic() - start
     assert found.seen == [("ssh-connect-refused-or-timeout", "error", ("n2", "n3"))], found.findings
-    assert deadline <= took < 5 * deadline, took  # it was 65 s
+    assert deadline <= took < 5 * deadline, took  # sequentially it took 65 s
 
 
 def test_a_noexec_tmp_on_one_host_does_not_spoil_the_others(open_up):
-    """muster tries the next folder on every host, those that have answered included."""
+    """muster tries the next folder on every host, even on those that have answered."""
     lab = open_up()
     lab.shell("n2", "mount -o remount,noexec /tmp", root=True)
     assert check(lab).seen == []
@@ -382,8 +383,8 @@ def test_one_address_on_two_hosts(open_up, record_property):
     found = check(lab)
     assert found.seen == [("same-address-on-two-hosts", "warning", ("n2", "n3"))], found.findings
     assert "198.19.1.2" in found.findings[0]["what"]
-    assert "subnet 198.18.0.0/16" in check_text(lab)  # the other network is taken
-    for number, host in enumerate(ALL, 1):  # and now there is no other: only a route leads to the launcher
+    assert "subnet 198.18.0.0/16" in check_text(lab)  # the other network is in use
+    for number, host in enumerate(ALL, 1):  # now there is no other network: only a route leads to the launcher
         lab.exec(host, "sh", "-euc", f"ip addr flush dev eth0; ip addr add 198.18.1.{number}/32 dev eth0; ip route add 198.18.0.0/16 dev eth0",
                  root=True, check=True)
     found = check(lab)
@@ -473,11 +474,11 @@ def test_activation_in_muster_yaml(shared):
     assert [line.split("] ")[1] for line in ran.stdout.splitlines()] == ["from-the-file"] * 3
 
 
-# What people read.
+# The output for people.
 
 
 def test_the_commands_of_a_fix_can_be_pasted(shared):
-    assert check(shared).seen == []  # the connections are open: sshd would refuse a login below
+    assert check(shared).seen == []  # connections are open; sshd would reject a new login below
     shared.command("break", "n1", "port", "29512")
     shared.command("break", "n2", "ssh-modes")
     found = check(shared, "--master-port", "29512")

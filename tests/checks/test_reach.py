@@ -1,4 +1,4 @@
-"""Hosts that ssh reaches and that cannot reach each other, or the launcher: found and named before a job hangs."""
+"""Hosts that ssh reaches but that cannot reach each other, or the launcher. muster check must name them before a job hangs."""
 import json
 import re
 import time
@@ -23,13 +23,13 @@ def hosts(module_lab_up):
 
 @pytest.fixture
 def lab(hosts):
-    """Whole again after each test."""
+    """Restores the network after each test."""
     yield hosts
     hosts.command("link", "launcher,n[1-4]", "--clear")
 
 
 def check(lab, *words, hosts="n[1-4]"):
-    """What `check` finds, as (id, hosts, what, evidence)."""
+    """Returns the findings of `check` as (id, hosts, what, evidence)."""
     ended = lab.exec("launcher", "env", MPI, "muster", "check", "-H", hosts, "--json", *words, timeout=60)
     findings = [described("check-finding", json.loads(line)) for line in ended.stdout.splitlines()]
     assert ended.stderr == "" and ended.returncode == (123 if findings else 0), ended
@@ -42,7 +42,7 @@ def address_of(lab, host):
 
 
 def sockets(lab, host):
-    """All but ssh's."""
+    """Returns all TCP sockets except ssh's."""
     return set(lab.exec(host, "ss", "-Htan", "not ( sport = :22 or dport = :22 )", root=True, check=True).stdout.splitlines())
 
 
@@ -50,11 +50,11 @@ def test_healthy_hosts_reach_each_other_and_listen_no_more(lab):
     before = {host: sockets(lab, host) for host in ("n1", "launcher")}
     assert check(lab) == []
     for host, known in before.items():
-        assert sockets(lab, host) - known == set()  # one in TIME-WAIT could make the job's own listener fail
+        assert sockets(lab, host) - known == set()  # a socket in TIME-WAIT could prevent the job from listening
 
 
 def reject(lab, host, how, source):
-    """The host's own firewall turns away what comes from the other host, except ssh."""
+    """The host's own firewall rejects connections from the other host, except ssh."""
     lab.exec(host, "python3", "-c", FIREWALL, "reject", how, address_of(lab, source), root=True, check=True)
 
 
@@ -64,7 +64,8 @@ def stop_rejecting(lab, *hosts):
 
 
 def test_each_fault_is_named_with_both_hosts_and_the_direction(lab, record_property):
-    """A firewall in one direction, a dead path, one that loses large packets, a firewall that rejects, and a launcher that n2 cannot reach: one check."""
+    """A single check finds a one-way firewall, a dead path, a path that loses large packets, a rejecting firewall, and a launcher that
+    n2 cannot reach."""
     lab.command("link", "n3", "--only-ssh", "--between", "n2")
     lab.command("link", "n4", "--largest", "1200", "--between", "n1")
     lab.command("link", "n2", "--loss", "100%", "--between", "n4")
@@ -90,11 +91,11 @@ def test_each_fault_is_named_with_both_hosts_and_the_direction(lab, record_prope
     assert re.fullmatch(r"connections to ports \d+, \d+ of n3 time out; in the other direction they work", one_way[1][3])
     for id in (FILTERED, OPEN_MPI, "mtu-mismatch"):
         record_property("found before", id)
-    assert not any("this machine" in what for _, _, what, _ in check(lab, "--engine", "torchrun", hosts="n2"))  # it does not need it
+    assert not any("this machine" in what for _, _, what, _ in check(lab, "--engine", "torchrun", hosts="n2"))  # torchrun does not need the launcher
 
 
 def test_a_job_between_firewalls_is_not_started(lab):
-    """Only port 22 is open everywhere: this is said once, and not for each pair."""
+    """Only port 22 is open everywhere. One finding says so, instead of one per pair."""
     lab.command("link", "n[1-4]", "--only-ssh")
     ended = lab.exec("launcher", "env", MPI, "muster", "run", "-H", "n[1-4]", "--", "hostname", timeout=60)
     assert ended.returncode == 123 and ended.stdout == "", ended
@@ -102,7 +103,7 @@ def test_a_job_between_firewalls_is_not_started(lab):
     assert "ufw allow from 198.18.0.0/16" in ended.stderr
 
 
-BEYOND = "n[1-2],beyond,n[4-16]"  # n3 by another name, which ssh reaches through n1, on a connection of its own
+BEYOND = "n[1-2],beyond,n[4-16]"  # "beyond" is another name of n3, which ssh reaches through n1 over a separate connection
 SIXTEEN = [
     ("nothing", [], []),
     ("one direction", [("link", "n7", "--only-ssh", "--between", "n3")], [(FILTERED, ["n7"], "n3 cannot connect to n7")]),
@@ -133,7 +134,7 @@ def sixteen(module_lab_up):
 
 @pytest.fixture
 def set_fault(sixteen):
-    """Undone after the test."""
+    """Returns a function that makes a fault. The faults are undone after the test."""
     undo = []
 
     def one(kind, *words):

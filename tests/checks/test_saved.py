@@ -1,4 +1,4 @@
-"""muster check --save keeps what hosts are; later checks name exactly what changed, on the right host."""
+"""muster check --save stores the state of hosts. Later checks name exactly what changed, on the right host."""
 import json
 import re
 
@@ -12,7 +12,8 @@ STATES = "/home/dev/.local/state/muster/hosts"
 
 
 def check(lab, *words, hosts, code=None):
-    """What was found about changes, as (id, severity, hosts), the findings themselves, and what was said beside them."""
+    """Returns the findings about changes as (id, severity, hosts), the findings themselves, and the text printed
+    beside them."""
     ended = lab.exec("launcher", "env", f"PATH={MPI['4.1']}:{SYSTEM_PATH}", "muster", "check", "-H", hosts, "--json", *words, timeout=60)
     assert ended.returncode in ({0, 123} if code is None else {code}), ended.stdout + ended.stderr
     findings = [described("check-finding", json.loads(line)) for line in ended.stdout.splitlines()]
@@ -28,7 +29,7 @@ def machines(module_lab_up):
 
 
 def test_what_changed_is_named_on_its_host(machines):
-    """The lab cannot raise the limit of locked memory everywhere, hence --force."""
+    """The lab cannot raise the limit of locked memory everywhere, so --force is needed."""
     lab, hosts = machines, "n[1-3]"
     changes, _, said = check(lab, "--save", "--force", hosts=hosts)
     assert changes == [] and f"saved the state of n[1-3] in {STATES}" in said
@@ -46,7 +47,7 @@ def test_what_changed_is_named_on_its_host(machines):
     assert what[1].startswith("the rate of mlx5_3 is 100 Gb/sec (4X EDR); it was 400 Gb/sec (4X NDR) on 20")
     assert what[2].startswith("its memory is 99 KiB; it was ")
     assert what[3].startswith("the firmware of mlx5_7 is 20.30.1004; it was ")
-    # A change is accepted for the hosts that are named, and only for them.
+    # A change is accepted only for the hosts that are named.
     lab.shell("launcher", re.search(r"^  (muster check -H n3 --save)$", changes[2]["fix"], re.M)[1] + " --force")
     assert {one[-1] for one in check(lab, hosts=hosts)[0]} == {"n2"}
     lab.command("mend", "n2")
@@ -78,7 +79,7 @@ def test_a_host_with_an_error_is_not_saved(two):
 
 
 def test_a_slurm_job_has_no_saved_states(two):
-    """Also where an engine was named, and so the hosts are reached over ssh."""
+    """Also if an engine is named, so that muster reaches the hosts over ssh."""
     check(two, "--save", hosts="n[1-2]", code=0)
     slurm = ["env", "SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n[1-2]", f"PATH={MPI['4.1']}:{SYSTEM_PATH}", "muster"]
     for words in (["check"], ["bench", "pairs"]):
@@ -128,12 +129,12 @@ def test_a_hostile_file_is_reported_plainly(two):
         found, changes, said = check(two, hosts="n[1-2]", code=0)
         assert found and set(found) <= {("saved-state-unusable", "note", "n1"), ("saved-state-unusable", "note", "n1", "n2")}, name
         assert why in changes[0]["evidence"] and changes[0]["evidence"].startswith(STATES) and said == "", (name, changes)
-    # Nor is it replaced. The other host is saved.
+    # The damaged file is not replaced. The other host's state is saved.
     two.shell("launcher", f"rm -rf {STATES}; cp -a /run/good {STATES}; f={STATES}/n1.json; {HOSTILE['no JSON object'][0]}; rm {STATES}/n2.json", root=True)
     _, _, said = check(two, "--save", hosts="n[1-2]", code=125)
     assert f"saved the state of n2 in {STATES}" in said and f"not saved: n1: {STATES}/n1.json: " in said, said
     assert two.shell("launcher", f"cat {STATES}/n1.json") == "[1]\n" and "n2.json" in two.shell("launcher", f"ls {STATES}")
-    # Text in a file does not reach the terminal as it is. A file of an older muster has fewer facts.
+    # Control characters in a file do not reach the terminal. A file of an older muster lacks some facts.
     script = (f"import json; path = '{STATES}/n1.json'; state = json.load(open(path)); facts = state['facts']; facts['kernel'] = '\\x1b[31mold'; "
               "del facts['cpu'], facts['limits']; json.dump(state, open(path, 'w'))")
     two.shell("launcher", f"rm -rf {STATES}; cp -a /run/good {STATES}; python3 -c \"{script}\"", root=True)

@@ -32,7 +32,7 @@ class CompletionTest : public testing::Test {
     shell->add_flag("-i,--interactive", on_, "With your terminal");
   }
 
-  // Each word but the last is typed; a line that ends with a blank asks for a new word.
+  // Completes the last word of the line. A line that ends with a blank asks for a new word.
   [[nodiscard]] Completion at(const std::string& line) const {
     Words words = split(line, ' ');
     if (line.empty() || line.ends_with(' ')) words.emplace_back();
@@ -80,7 +80,7 @@ TEST_F(CompletionTest, ValuesByTheirWordInHelp) {
       {"run --again ", Wanted::kRuns},
       {"run -P ", Wanted::kProfiles},
       {"run --profile=b", Wanted::kProfiles},
-      {"shell -i -H ", Wanted::kHosts},  // -i takes no value here, although it does in srun
+      {"shell -i -H ", Wanted::kHosts},  // srun's -i takes a value, muster's does not
       {"sync --back ", Wanted::kFolders},
       {"logs ", Wanted::kRuns},
       {"sync ", Wanted::kFolders},
@@ -94,7 +94,7 @@ TEST_F(CompletionTest, ValuesByTheirWordInHelp) {
       {"lab exec n1 -- ho", Wanted::kProgram},
       {"run -n ", Wanted::kWords},
       {"logs one ", Wanted::kWords},
-      {"lab exec ", Wanted::kWords},  // a lab has its own hosts
+      {"lab exec ", Wanted::kWords},  // a lab has hosts of its own
   };
   for (const Row& row : kRows) EXPECT_EQ(at(row.line).wanted, row.wanted) << row.line;
 }

@@ -70,7 +70,7 @@ TEST(PassedVariables, NamesOfPathsDevicesInterfacesAndSecretsAreNot) {
                            ""}) {
     EXPECT_FALSE(is_always_passed(name)) << name;
   }
-  // Whatever is added to the list later.
+  // Also covers entries that are added to the list later.
   for (const std::string_view listed : always_passed()) {
     const std::string name = std::string(listed) + "_";
     for (const char* part : {"IFNAME", "IFACE", "_HCA", "_DEVICES", "_PATH", "_DIR_", "_FILE",

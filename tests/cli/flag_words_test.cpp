@@ -58,7 +58,7 @@ TEST(FlagWords, ValuesOfVariablesAreNotStored) {
 }
 
 TEST(FlagWords, SecretsAreFoundInEverySpelling) {
-  EXPECT_EQ(find_secret("-x"), 2U);  // in the next word
+  EXPECT_EQ(find_secret("-x"), 2U);  // the secret is in the next word
   EXPECT_EQ(find_secret("-qx"), 3U);
   EXPECT_EQ(find_secret("--env"), 5U);
   EXPECT_EQ(find_secret("-xA=1"), 2U);
@@ -98,7 +98,7 @@ TEST(FlagWords, FlagsBesideAgainReplaceTheStoredOnes) {
   EXPECT_EQ(again_words(stored, {"--again=last"}), stored);
   EXPECT_EQ(again_words(stored, {"--again=last", "--max-restarts=5", "-qd", "--spares", "n4,n5"}),
             (Words{"-H", "n1,n2", "-x", "A", "--max-restarts=5", "-q", "-d", "--spares", "n4,n5"}));
-  EXPECT_EQ(again_words({"-qd"}, {"--again=last"}), (Words{"-q"}));  // of an older muster
+  EXPECT_EQ(again_words({"-qd"}, {"--again=last"}), (Words{"-q"}));  // recorded by an older muster
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One line per habit; a test makes sure that none of the table is left out.
+// One test line per habit. A test ensures that no entry of the table is missing.
 #include "cli/habits.hpp"
 
 #include <cstdlib>
@@ -35,12 +35,12 @@ std::string joined(const Words& words) {
   return text;
 }
 
-// A line of `muster run`.
+// Reads a command line of `muster run`.
 Result<Line> read(const std::string& line) {
   return in_own_words(words_of("run " + line), kOwn);
 }
 
-// The flags in muster's own words; where refused, "! " and the hint.
+// The flags as muster's own, or "! " and the hint if they are rejected.
 std::string understood(const std::string& flags) {
   const auto line = read(flags);
   if (!line) return "! " + line.error().hint;
@@ -49,11 +49,11 @@ std::string understood(const std::string& flags) {
 
 struct Row {
   const char* typed;
-  const char* becomes;  // for a refusal "! " and what its hint holds
+  const char* becomes;  // for a rejected flag, "! " and a part of the hint
 };
 
 constexpr Row kRows[] = {
-    // muster's own, in the spellings of others
+    // muster's own flags in other launchers' spellings
     {"-np 4", "--np 4"},
     {"-np=4", "--np=4"},
     {"-n4", "-n4"},
@@ -68,7 +68,7 @@ constexpr Row kRows[] = {
     {"-qd", "-qd"},
     {"-qn 4", "-qn 4"},
     {"-x -l", "-x -l"},  // a value, whatever it looks like
-    // how many, and where
+    // how many ranks, and where
     {"--npernode 2", "--nproc-per-node 2"},
     {"-npernode 2", "--nproc-per-node 2"},
     {"-perhost 2", "--nproc-per-node 2"},
@@ -154,7 +154,7 @@ constexpr Row kRows[] = {
     {"--display-allocation", "! decided: -v"},
     {"--report-bindings", "! decided: -v"},
     {"-Q", "--quiet"},
-    // what muster does by itself, or has another way for
+    // already the default, or possible in another way
     {"--allow-run-as-root", ""},
     {"-launcher ssh", ""},
     {"--launcher /opt/mpirun", "--launcher /opt/mpirun"},
@@ -171,7 +171,7 @@ constexpr Row kRows[] = {
     {"--pty", "! muster exec -i -H HOST"},
     {"-p 2222", "-p 2222"},
     {"-p gpu", "! --engine slurm --slurm-arg=--partition=gpu"},
-    // an engine's own; a test below tries those of all engines
+    // flags of one engine; a test below tries those of all engines
     {"--mca btl tcp,self",
      "--engine openmpi --engine-arg=--mca --engine-arg=btl --engine-arg=tcp,self"},
     {"-mca a b", "--engine openmpi --engine-arg=--mca --engine-arg=a --engine-arg=b"},
@@ -264,7 +264,7 @@ TEST(Habits, AnEnginesOwnFlagsArePassedToThatEngine) {
 
 TEST(Habits, EveryOneIsTested) {
   std::set<std::string> tested;
-  for (const engines::Kind& kind : engines::all()) {  // by the test above
+  for (const engines::Kind& kind : engines::all()) {  // engine flags are covered by the test above
     for (const engines::Flags& flags : kind.flags) {
       for (const std::string& name : words_of(std::string(flags.names))) tested.insert(name);
     }
@@ -319,7 +319,8 @@ TEST(Habits, AProgramBeginsWithTheFirstWordThatIsNoFlagsOrAfterDashes) {
 }
 
 TEST(Habits, DashesAreNoValue) {
-  EXPECT_EQ(joined(read("-H -- train.py")->words), "run -H");  // the parser asks for the value
+  // The parser reports the missing value.
+  EXPECT_EQ(joined(read("-H -- train.py")->words), "run -H");
   EXPECT_EQ(read("--mca btl -- train.py").error().what, "--mca needs 2 values");
 }
 

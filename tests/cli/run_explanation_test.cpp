@@ -11,7 +11,7 @@
 namespace muster::cli {
 namespace {
 
-// The folder of a pod with ranks 4 and 5, of which rank 5 failed.
+// The folder of a pod with ranks 4 and 5, where rank 5 failed.
 class RunExplanation : public sys::FolderTest {
  protected:
   void SetUp() override {

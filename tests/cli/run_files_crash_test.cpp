@@ -1,5 +1,5 @@
-// The files of a run's folder, on a machine that crashes, has a full disk or bad sectors at any
-// system call: each is absent or whole, and muster runs, status and --again can tell which.
+// Simulates a crash, a full disk or bad sectors at every system call that writes to a run's folder.
+// Each file must be absent or complete, and muster runs, status and --again must still work.
 #include <cstdio>
 #include <cstdlib>
 
@@ -37,7 +37,7 @@ class RunFilesCrash : public testing::Test {
     (void)::unsetenv("XDG_STATE_HOME");  // NOLINT(concurrency-mt-unsafe)
   }
 
-  // Writes what a run writes, from its start to its end.
+  // Writes the files of a run from its start to its end.
   static Result<void> try_keep_run(const std::string& id) {
     const layout::Layout layout{.engine = {.kind = "openmpi", .version = "5.0.11"},
                                 .placements = {{.host = "n1", .ranks = 2}},
@@ -59,7 +59,7 @@ class RunFilesCrash : public testing::Test {
     return done ? "" : to_text(done.error());
   }
 
-  // A file that is there can be read; of one that is not, the error names it.
+  // Files that exist can be read; for missing ones, the error names the file.
   static void expect_readable(const std::string& folder, const std::string& when) {
     const auto text = [&](const char* name) { return sys::read_file(folder + "/" + name); };
     if (const auto layout = text("layout.json")) {
@@ -88,7 +88,8 @@ class RunFilesCrash : public testing::Test {
     }
   }
 
-  // The earlier run is as it was, and the new one readable as far as it came; another can start.
+  // The earlier run is unchanged, the new one is readable as far as it got, and another run can
+  // start.
   void expect_recovery(const Tree& crashed, const std::string& when) const {
     for (const auto& [path, node] : before_) {
       ASSERT_TRUE(crashed.contains(path)) << path << " is gone: " << when;

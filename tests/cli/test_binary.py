@@ -1,4 +1,4 @@
-"""The binary as a file, and the words that it hands on."""
+"""Properties of the binary as a file, and the words that it passes on."""
 import os
 import re
 import subprocess
@@ -55,7 +55,7 @@ def test_links_no_torch_mpi_or_python(muster):
 
 
 def packages_in(muster, tmp_path):
-    """The Debian packages whose archives the linker takes, or whose headers the binary's objects include."""
+    """Returns the Debian packages whose archives the linker uses or whose headers the binary's objects include."""
     build = muster.parent.parent
 
     def ninja(*words):
@@ -83,7 +83,7 @@ def test_notice_names_every_library_in_the_binary(root, muster, tmp_path):
 
 
 def test_holds_no_torch_types(muster):
-    """Names of C++ types with virtual functions stay in a stripped binary too."""
+    """Even a stripped binary contains the names of C++ types with virtual functions."""
     types = re.findall(rb"\0(N\d+\w+E)\0", muster.read_bytes())
     assert [name for name in types if name.startswith(b"N6muster")], "muster's own types are not seen"
     assert not [name for name in types if re.match(rb"N(3c10|4c10d|5torch|2at|8pybind11)\d", name)]
@@ -91,7 +91,7 @@ def test_holds_no_torch_types(muster):
 
 @pytest.mark.parametrize("most_s", [0.2, pytest.param(0.020, marks=pytest.mark.campaign)])
 def test_version_is_quick(muster, most_s):
-    """A busy machine does not cross CI's bound; work that does not belong there would."""
+    """The limit is generous for a busy machine but detects work that does not belong there."""
     if not is_release(muster):
         pytest.skip("times are those of a release build")
 
@@ -99,7 +99,7 @@ def test_version_is_quick(muster, most_s):
     silence = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
 
     def seconds():
-        """From spawn to end; subprocess.run would add its own time."""
+        """Returns the time from spawn to end; subprocess.run would add its own."""
         start = time.perf_counter()
         pid = os.posix_spawn(muster, [muster, "--version"], os.environ, file_actions=silence)
         assert os.waitpid(pid, 0)[1] == 0
@@ -109,7 +109,7 @@ def test_version_is_quick(muster, most_s):
 
 
 def test_the_other_programs_words_are_left_alone(muster, tmp_path):
-    """What stands after "--" reaches the host as it was typed. ssh is played by a script that repeats its last word."""
+    """Words after "--" reach the host as typed. A script that prints its last word replaces ssh."""
     ssh = tmp_path / "ssh"
     ssh.write_text('#!/bin/sh\nfor word; do :; done\nprintf "%s\\n" "$word"\n')
     ssh.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Completion in the shells themselves, on a terminal, and the man pages; both as `cmake --install` leaves them."""
+"""Completion in real shells on a terminal, and the man pages, both as installed by `cmake --install`."""
 import os
 import pty
 import re
@@ -10,19 +10,20 @@ import pytest
 from tests.waiting import patient
 
 SCRIPTS = {"bash": "bash-completion/completions/muster", "zsh": "zsh/site-functions/_muster", "fish": "fish/vendor_completions.d/muster.fish"}
-# How a shell without the user's settings begins, and how it reads the script. zsh reads it by its name, as a function.
+# How to start a shell without the user's settings, and how it reads the script. zsh finds the script by name, as a
+# function.
 BEGIN = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'; bind 'set bell-style none'; source {script}"),
     "zsh": (["zsh", "-f", "-i"], "unsetopt zle_bracketed_paste; fpath=({folder} $fpath); autoload -U compinit; compinit -u -D"),
     "fish": (["fish", "--no-config", "-i"], "source {script}"),
 }
 
-PROMPT = r"[\s\S]*[$#>] "  # what is typed before it does not reach the shell key by key
+PROMPT = r"[\s\S]*[$#>] "  # text typed before the prompt does not reach the shell key by key
 
 
 @pytest.fixture(scope="module")
 def installed(root, muster, tmp_path_factory):
-    """What `cmake --install` adds to the binary, in a folder."""
+    """Returns a folder with the files that `cmake --install` adds to the binary."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={folder}", f"-Dmuster={muster}", "-Dmandir=man", "-Ddatadir=share", "-P", root / "cmake/Manual.cmake"],
                    check=True, capture_output=True, timeout=patient(30), env={**os.environ, "DESTDIR": ""})
@@ -42,7 +43,7 @@ def project(muster, tmp_path_factory):
                            env={**os.environ, "XDG_STATE_HOME": str(folder / "state")})
     assert named.returncode == 0, named.stderr
     (folder / "bin").mkdir()
-    script = folder / "bin/muster"  # says what it was called with, unless the shell asks for words
+    script = folder / "bin/muster"  # prints its arguments, unless the shell asks for completions
     script.write_text(f'#!/bin/sh\n[ "$1" = complete ] && exec {muster} complete\necho "ran: $*"\n')
     script.chmod(0o755)
     return folder
@@ -74,7 +75,7 @@ class Shell:
         return seen
 
     def completes(self, line, whole):
-        """Types the beginning of a line and a tab, and lets the shell run the completed line."""
+        """Types the beginning of a line and a tab, then lets the shell run the completed line."""
         self.type(line + "\t\r")
         self.see(re.escape("ran: " + whole.removeprefix("muster ")) + r"/? ?\r?\n" + PROMPT)
 
@@ -122,7 +123,7 @@ def test_a_tab_completes(shell, line, whole):
 
 
 def test_words_do_not_appear_in_argv(muster):
-    """What is being typed may hold a secret, so the scripts hand it over through a pipe."""
+    """The typed words may contain a secret, so the scripts pass them through a pipe."""
     for name in SCRIPTS:
         script = subprocess.run([muster, "completion", name], capture_output=True, text=True, timeout=patient(10)).stdout
         assert re.search(r"printf '%s\\0' .*\| .* complete 2>/dev/null", script), script
@@ -142,7 +143,7 @@ def test_every_command_has_a_man_page_without_a_warning(installed, muster):
 
 
 def test_the_man_page_has_every_flag_of_the_help(muster):
-    """Generated from the same parser, so that none is forgotten."""
+    """The page is generated from the parser, so it contains every flag."""
     page = subprocess.run([muster, "man", "run"], capture_output=True, text=True, timeout=patient(10)).stdout.replace("\\-", "-")
     text = subprocess.run([muster, "run", "--help"], capture_output=True, text=True, timeout=patient(10)).stdout
     flags = set(re.findall(r"^ {2,6}(?:-\S, )?(--[\w-]+)", text, flags=re.M))

@@ -1,4 +1,5 @@
-"""muster.yaml as the description of a job: where it is found, whose it may be, what `muster config` makes of it, and its schema."""
+"""muster.yaml as the description of a job: where muster finds it, which owners it accepts, what `muster config` shows, and its
+schema."""
 import itertools
 import json
 import os
@@ -34,7 +35,7 @@ profiles:
 
 
 class Project:
-    """A directory with a muster.yaml, and one below it."""
+    """A directory with a muster.yaml, and a subdirectory."""
 
     def __init__(self, muster, folder):
         self.muster, self.folder = muster, folder
@@ -102,7 +103,7 @@ def test_flags_win_and_take_along_what_was_meant_for_what_they_replace(project):
 
 
 def test_all_variables_of_a_profile_win_over_the_file(project):
-    """Whether they are in its `environment` or in its `env_file`."""
+    """Whether the variables are in `environment` or in `env_file`."""
     project.write("environment: {A: 1, B: 1}\nenv_file: job.env\nprofiles:\n  big: {env_file: big.env, environment: {B: 3}}\n")
     project.write("A=2\nB=2\nSEED=8\n", "big.env")
     run = ["run", "-q", "-H", "localhost", "-n", "1"]
@@ -117,7 +118,7 @@ def test_output_and_on_end_of_the_file_and_of_a_profile(project):
     run = ["run", "-q", "-n", "2"]
     done = project.run(*run, "sh", "-c", "echo hello", where=project.below)
     assert done.stdout == "[localhost:1] hello\n" and "told\n" in done.stderr, done
-    assert json.loads((project.below / "ended").read_text())["state"] == "ok"  # where muster was started
+    assert json.loads((project.below / "ended").read_text())["state"] == "ok"  # relative to where muster was started
     assert project.run(*run, "-P", "quiet", "sh", "-c", "echo hello").stdout == "[localhost:0] hello\n"
     assert (project.folder / "quiet").exists() and not (project.folder / "ended").exists()
     done = project.run(*run, "-P", "quiet", "--show", "all", "--on-end", "touch typed", "sh", "-c", "echo hello")
@@ -126,7 +127,7 @@ def test_output_and_on_end_of_the_file_and_of_a_profile(project):
 
 
 def test_paths_are_relative_to_the_file_or_to_the_home_directory(project, tmp_path):
-    """Not to the directory in which muster was started."""
+    """Paths are relative to the file, not to the directory in which muster was started."""
     project.write("hostfile: hosts.txt\nenv_file: [job.env, ~/more.env]\n")
     project.write("n[1-2]\n", "hosts.txt")
     (tmp_path / "more.env").write_text("MORE=1\n")
@@ -141,7 +142,7 @@ def test_without_hosts_the_job_runs_here_and_says_so(project):
     done = project.run("run", "true", where=project.below)
     assert done.returncode == 0 and re.search(r"^muster: run \S+: 2 ranks on localhost, ", done.stderr, re.M), done.stderr
     pod = project.run("run", "--config", "muster.yaml", "true", env={"WORLD_SIZE": "2", "RANK": "0"})
-    assert pod.returncode == 2 and "WORLD_SIZE=2 gives the number of pods" in pod.stderr, pod.stderr  # nor does it make a pod run alone
+    assert pod.returncode == 2 and "WORLD_SIZE=2 gives the number of pods" in pod.stderr, pod.stderr  # muster.yaml does not make a pod run alone either
     done = project.run("exec", "true", where=project.below)
     assert done.returncode == 2 and "../../muster.yaml: the file names no hosts" in done.stderr, done.stderr
 
@@ -169,7 +170,7 @@ def test_a_variable_without_a_value_has_that_of_your_environment(project, tmp_pa
 
 
 def test_very_many_variables_cost_little(project):
-    """CPU seconds; they were read in quadratic time, which took 25 s."""
+    """Measures CPU seconds. A quadratic implementation took 25 s."""
     project.write("environment:\n" + "".join(f"  V{i}: {i}\n" for i in range(60_000)))
     for words in (["config"], ["config", "--json"]):
         done = project.run(*words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (10, 10)))
@@ -198,7 +199,7 @@ def test_again_is_refused_without_the_file_that_described_the_run(project, tmp_p
     assert project.run("run", "-q", "--again", env=home).returncode == 3
 
 
-# Where it is found, and whose it may be.
+# Where muster.yaml is found, and who may own it.
 
 def test_the_nearest_one_above_counts(project):
     (project.below.parent / "muster.yaml").write_text("hosts: near\n")
@@ -208,7 +209,7 @@ def test_the_nearest_one_above_counts(project):
 
 
 def test_one_of_another_user_above_is_refused(project):
-    """As git refuses a repository of another user: whoever can write to a directory above could run commands as us."""
+    """Like git with another user's repository: otherwise anyone who can write to a parent directory could run commands as us."""
     project.write(f"hosts: localhost\nactivate: touch {project.folder}/ran\non_end: touch {project.folder}/ran\n")
     for mode, owner, says in ((0o664, 0, "other users can change this file"), (0o644, 12345, "this file belongs to another user (uid 12345)")):
         (project.folder / "muster.yaml").chmod(mode)
@@ -220,15 +221,15 @@ def test_one_of_another_user_above_is_refused(project):
 
 
 def test_a_directory_in_which_everybody_can_write_is_passed_over(project):
-    """Somebody else's /tmp/muster.yaml neither stops nor changes what we do below /tmp."""
+    """Another user's /tmp/muster.yaml neither stops nor affects muster below /tmp."""
     os.chown(project.folder / "muster.yaml", 12345, -1)
     project.folder.chmod(0o1777)
     assert project.config(where=project.below)["file"] == ""
-    assert project.run("config").returncode == 2  # but whoever works in that directory is told
+    assert project.run("config").returncode == 2  # in that directory itself, muster reports it
 
 
 def test_a_link_that_another_user_could_have_made_is_not_followed(project):
-    """It would choose which of our own files muster obeys."""
+    """A link could choose which of the user's own files muster reads."""
     (project.folder / "muster.yaml").rename(project.folder / "mine.yaml")
     (project.folder / "muster.yaml").symlink_to("mine.yaml")
     assert project.config(where=project.below)["values"]["engine"]["value"] == "torchrun"
@@ -245,7 +246,7 @@ def test_a_file_of_variables_that_others_can_change_is_refused(project):
     assert done.returncode == 2 and "job.env: other users can change this file" in done.stderr
 
 
-# What is wrong is said with its place.
+# Errors name their place in the file.
 
 @pytest.mark.parametrize("text, says", [
     ("ranks: 0\n", "muster.yaml:1:8: ranks: 0 is not in the range 1 to 1000000"),
@@ -258,7 +259,7 @@ def test_a_file_of_variables_that_others_can_change_is_refused(project):
     ("hosts: a\nenv_file: none.env\n", "none.env: cannot open the file: No such file or directory\n  hint: muster.yaml:2 names this file"),
     ("output: some\n", "muster.yaml:1:9: output: 'some' is neither folded, all, first-per-host nor ranks"),
     ("show: all\n", "muster.yaml:1:1: there is no key 'show'\n  hint: the key for --show is 'output'"),
-    ("profiles:\n  big: {hosts: 'a]'}\n", "muster.yaml:2:18: ']' without a '[' before it"),  # a profile that nobody asked for
+    ("profiles:\n  big: {hosts: 'a]'}\n", "muster.yaml:2:18: ']' without a '[' before it"),  # a profile that is not used
     ("profiles:\n  big: {ranks: x}\n", "muster.yaml:2:16: ranks: x is not in the range 1 to 1000000"),
 ])
 def test_a_mistake_is_placed(project, text, says):
@@ -294,10 +295,10 @@ def test_the_page_lists_all_variables_that_are_passed(project, tmp_path):
     assert set(project.config(where=tmp_path, env=dict.fromkeys(listed, "1"))["variables"]) == listed
 
 
-# The schema agrees with the parser.
+# The schema and the parser agree.
 
 def accepts(schema, value, root):
-    """The part of JSON Schema that the schema of muster.yaml uses."""
+    """Implements the part of JSON Schema that muster.yaml's schema uses."""
     types = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None), "object": dict, "array": list}
 
     def is_a(name):

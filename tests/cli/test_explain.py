@@ -62,5 +62,5 @@ def test_the_handbook(explain):
 
 
 def test_the_troubleshooting_page_is_that_of_the_catalogue(explain, pytestconfig):
-    """To write it anew: muster explain --list --markdown > docs/troubleshooting.md"""
+    """To update the page: muster explain --list --markdown > docs/troubleshooting.md"""
     assert explain("--list", "--markdown") == (pytestconfig.rootpath / "docs/troubleshooting.md").read_text()

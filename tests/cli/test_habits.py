@@ -1,4 +1,5 @@
-"""Flags of other launchers, through the binary: what is refused, on no host at all, and whole lines as their users write them, on two."""
+"""Flags of other launchers, tested with the binary: rejected ones without any host, and whole command lines of their users on two
+hosts."""
 import json
 import re
 import subprocess
@@ -17,7 +18,7 @@ def run(muster, *words, command="run"):
 
 
 def test_the_docs_have_every_habit(root):
-    """Their names as the sources have them; habits_test.cpp tests what they do, row by row."""
+    """The flag names in the sources. habits_test.cpp tests each row."""
     tables = "".join((root / f"src/cli/{name}.cpp").read_text() for name in ("habit_table", "cluster_flags", "job_flags", "run_flags"))
     rows = re.findall(r'(?:Habit\{|\.foreign = )((?:\s*"[^"]*")+)', tables)
     rows += re.findall(r'\{((?:\s*"[^"]*")+),\s*\d(?:, true)?\}', (root / "src/engines/table.cpp").read_text())
@@ -29,7 +30,7 @@ def test_the_docs_have_every_habit(root):
 
 
 def rows_of_page(root):
-    """Each flag that a table of the page has, with its words, and whether muster rejects it."""
+    """Yields each flag in a table of the page, with its words, and whether muster rejects it."""
     page = (root / "docs/habits.md").read_text()
     for row in re.findall(r"^\| (`.*) \|$", page.split("## One meaning per flag")[0], flags=re.M):
         flags, meaning = row.split(" | ", 1)
@@ -37,12 +38,12 @@ def rows_of_page(root):
             yield words, meaning.startswith(("rejected", "`--engine"))
 
 
-# What follows a flag in the test where the page has no value, and a number would be wrong.
+# Values for flags whose entry on the page has none and which would reject a number.
 VALUES = {"--output": "a.txt", "--tee": "0:1", "-x": "NAME", "--env": "NAME", "--genvlist": "NAME", "--envlist": "NAME",
           "--bind-to": "core", "--map-by": "node", "--cpu-bind": "core", "--master-addr": "198.18.1.1",
           **dict.fromkeys(("--host", "-hosts", "-w", "--nodelist", "--hostlist"), "a,b"),
           **dict.fromkeys(("--hostfile", "-f", "--machinefile", "--nodefile", "-F"), "hosts"), "--include": "a", "--exclude": "b"}
-# For muster run alone, only in pods, before a program: each has a test of its own.
+# Flags that only work with muster run, only in pods, or before a program. Other tests cover them.
 ELSEWHERE = {"--dry-run", "--node-rank", "-m"}
 
 
@@ -105,7 +106,7 @@ def test_check_has_the_same_habits_and_other_commands_none(muster):
 
 
 def test_values_of_variables_are_hidden_in_argv(muster):
-    """From whoever looks at the processes. muster is held up by a host file that never ends."""
+    """Values are hidden from other users' process lists. A host file that never ends keeps muster waiting."""
     words = ["-xA=hush1", "-x", "B=hush2", "--export=C=hush3", "--export", "D=hush4", "--env=E=hush5"]
     with subprocess.Popen([muster, "run", *words, "-f", "/dev/stdin", "--", "true"], stdin=subprocess.PIPE) as held:
         argv, end = "", time.monotonic() + patient(20)
@@ -126,7 +127,7 @@ def lab(module_lab_up):
 
 
 def planned(lab, line):
-    """What Open MPI's command line says: --host's value, and all words."""
+    """Returns Open MPI's command line: the value of --host, and all words."""
     words = ["env", f"PATH={PATH}", "GREETING=hello", "muster", "run", "--engine", "openmpi", "--dry-run", "--json", *line.split()]
     ended = lab.exec("launcher", "sh", "-c", 'cd && exec "$@"', "sh", *words)
     assert ended.returncode == 0, ended.stderr

@@ -1,4 +1,4 @@
-"""Help and usage errors: what holds for every command there is."""
+"""Properties of all help texts and usage errors, for every command."""
 import os
 import re
 import shlex
@@ -19,7 +19,7 @@ def run(muster, *words, **options):
 
 
 def sections(text):
-    """Title and lines of each part of a help text."""
+    """Yields title and lines of each section of a help text."""
     return [(title, lines.splitlines()) for title, lines in re.findall(r"^([A-Z].*):\n((?:  .+\n)+)", text, flags=re.M)]
 
 
@@ -28,7 +28,7 @@ def lines_of(text, title):
 
 
 def helps_from(muster, words):
-    """The help of this command and of all below it."""
+    """Yields the help of this command and of all commands below it."""
     text = run(muster, *words, "--help").stdout
     yield tuple(words), text
     for title in ("Start here", "Commands", "More commands"):
@@ -39,7 +39,7 @@ def helps_from(muster, words):
 
 @pytest.fixture(scope="module")
 def helps(muster):
-    """The help of every command there is, e.g. of ("exec",) and ("lab", "up"); () is muster itself."""
+    """The help of every command, e.g. of ("exec",) and ("lab", "up"); () is muster itself."""
     return dict(helps_from(muster, []))
 
 
@@ -86,7 +86,8 @@ FLAG = re.compile(r"^ {2,6}(-\S(?:, --[\w-]+)?|--[\w-]+)(?: (\S+))?(?:  +|\n {20
 
 
 def flags_of(text):
-    """Of each flag of a help text: all its names, and what it does, with the word for its value in front."""
+    """Yields, for each flag of a help text, its names and its description, preceded by the word for its
+    value."""
     for names, value, about in FLAG.findall(text):
         about = " ".join(about.split())
         also = re.search(r" \(also ([^)]*)\)", about)
@@ -94,11 +95,11 @@ def flags_of(text):
         yield [*names.split(", "), *(also[1].split(", ") if also else [])], f"{value} {meaning}".strip()
 
 
-# Flags whose texts differ: every text says the one thing that the flag means.
+# Flags whose descriptions differ between commands. Every description must contain the common meaning.
 ONE_MEANING = {
     "--activate": "^LINES Shell commands that set up the environment on each host",
     "--dry-run": "without|Only print",
-    "--force": "even if the checks found errors$|^Overwrite the files that muster wrote earlier",  # in spite of what muster found
+    "--force": "even if the checks found errors$|^Overwrite the files that muster wrote earlier",  # despite the findings
     "--fan-out": "^N Number of hosts .* at the same time$",
     "--json": "JSON",
     "--timeout": "^SECONDS .* (after this time|time to wait)",
@@ -126,7 +127,7 @@ TWO_MEANINGS = {
 
 
 def test_a_flag_means_the_same_in_every_command(helps):
-    """A text of one flag that says something new must be made to agree, or be given a reason above."""
+    """If a description of a flag differs in a new way, make it agree or add a reason above."""
     uses = {}
     for words, text in helps.items():
         for names, meaning in flags_of(text):
@@ -140,7 +141,7 @@ def test_a_flag_means_the_same_in_every_command(helps):
 
 
 def flags_in_source(root):
-    """Every flag that the sources hand to the parser, as (file, flag)."""
+    """Yields every flag that the sources pass to the parser, as (file, flag)."""
     for file in sorted([*(root / "src/cli").glob("*.cpp"), root / "src/trainflags/train_options.cpp"]):
         for names in re.findall(r'(?:add_(?:option|flag)\w*(?:<[^>]*>)?\(\s*|\.names = )"([^"]+)"', file.read_text()):
             for name in re.split(r"[,!]", names):
@@ -157,7 +158,7 @@ def test_help_names_every_flag(root, helps):
 
 @pytest.fixture(scope="module")
 def stranger(muster_on_hosts):
-    """Runs muster as a user who may do nothing and reaches no host: ssh is a script that fails."""
+    """Runs muster as an unprivileged user who reaches no host: ssh is a script that fails."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         home.chmod(0o755)
@@ -169,12 +170,12 @@ def stranger(muster_on_hosts):
         yield lambda words: run(muster_on_hosts, *words, env=environment, cwd=home, **nobody)
 
 
-# What follows parsing: each says that the line itself was understood.
+# Errors that occur after parsing, so each shows that the command line was understood.
 UNDERSTOOD = r"there is no run|there is no muster.yaml|needs root|No such file"
 
 
 def test_examples_parse(helps, stranger):
-    """Every command ends with two examples or more, and muster understands each of them."""
+    """Every command ends with at least two examples, and muster understands each of them."""
     for words, text in helps.items():
         examples = [shlex.split(line, comments=True) for line in lines_of(text, "Examples")]
         assert len(examples) >= 2 and text.endswith(lines_of(text, "Examples")[-1] + "\n"), words
@@ -226,7 +227,7 @@ def test_mistakes_are_answered_with_what_to_write(muster, line):
 
 @pytest.mark.parametrize("time", ["90", "30s", "5m", "2h", "1h30m", "1.5h"])
 def test_durations_have_units(muster, time):
-    """muster accepts the flag, and finds that there is no such host file."""
+    """muster accepts the flag and then reports that the host file does not exist."""
     ended = run(muster, "run", "-f", "/no/such/file", "--timeout", time, "--stall-after", time, "--lost-after", time, "true")
     assert "/no/such/file" in ended.stderr
 

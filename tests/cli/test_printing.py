@@ -13,7 +13,7 @@ RUN = "20260101-000000-00000"
 
 @pytest.fixture
 def state(tmp_path):
-    """The environment of a user who has started one run, which printed two lines."""
+    """Makes the environment of a user with one run, which printed two lines."""
     folder = tmp_path / f"state/muster/runs/{RUN}"
     folder.mkdir(parents=True)
     (folder / "out").write_text("[n1:0] one\n[n1:0] two\n")
@@ -31,7 +31,7 @@ COMMANDS = [["--help"], ["--version"], ["hosts", "-H", "n[1-3]"], ["facts"], ["r
 
 @pytest.fixture(params=COMMANDS, ids=lambda words: words if isinstance(words, str) else words[0].lstrip("-"))
 def words(request):
-    """Commands whose result is what they print."""
+    """Yields commands whose result is their output."""
     return request.getfixturevalue("show") if request.param == "show" else request.param
 
 
@@ -42,7 +42,7 @@ def test_a_full_disk_is_a_failure(muster, words, state):
 
 
 def without_reader(command, env):
-    """Runs the command with a pipe as standard output whose reader has left."""
+    """Runs the command with its standard output connected to a pipe that has no reader any more."""
     reads, writes = os.pipe()
     os.close(reads)
     try:
@@ -72,7 +72,7 @@ def test_a_failure_of_its_own_counts_more_than_a_lost_reader(muster, state):
 
 
 def test_exec_with_labels_ends_when_its_reader_leaves(muster, tmp_path):
-    """ssh is replaced by a command that never ends."""
+    """A command that never ends replaces ssh."""
     ssh = tmp_path / "ssh"
     ssh.write_text("#!/bin/sh\nexec yes\n")
     ssh.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The commands about runs, on a run with a stand-in for muster: it has a process and a folder, but no hosts."""
+"""The commands about runs. The run is simulated: it has a process and a folder, but no hosts."""
 import fcntl
 import json
 import os
@@ -27,7 +27,8 @@ class Runs:
         self.env = {**os.environ, "XDG_STATE_HOME": str(state)}
 
     def add(self, run_id, lines=(), owner=None, **record):
-        """A run whose ranks printed these (seconds ago, "out" or "err", text); with a record, it has ended."""
+        """Adds a run whose ranks printed these (seconds ago, "out" or "err", text). With a record, it has
+        ended."""
         folder = self.folder / run_id
         folder.mkdir(parents=True)
         if owner:
@@ -55,13 +56,13 @@ class Runs:
         record = {"id": run_id, "command": "./train", "engine": "Open MPI 5.0.11", "started": time.time() - 100, "ended": ended or time.time(),
                   "ranks": ranks, "code": code, "verdict": verdict, "started_again": started_again, "reason": "rank failed", **more}
         (self.folder / run_id / "new").write_text(json.dumps(record))
-        (self.folder / run_id / "new").rename(self.folder / run_id / "record.json")  # a reader never sees half of it
+        (self.folder / run_id / "new").rename(self.folder / run_id / "record.json")  # a rename, so that a reader never sees an incomplete file
 
     def __call__(self, *words):
         return subprocess.run([self.muster, *words], capture_output=True, text=True, env=self.env, timeout=patient(10))
 
     def start(self, *words):
-        """A command that Ctrl-C reaches, also if these tests run in the background of a script."""
+        """Starts a command that receives Ctrl-C even if these tests run in the background of a script."""
         return subprocess.Popen(["env", "--default-signal=INT", self.muster, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env)
 
 
@@ -72,7 +73,7 @@ def user(muster, tmp_path):
 
 @pytest.fixture
 def runs(user):
-    """runs(command) -> the process of a run, RUN, that has that command as its muster."""
+    """Yields runs(command), which starts the command as the muster process of the run RUN."""
     owners = []
 
     def start(*command):
@@ -90,7 +91,7 @@ def runs(user):
 
 
 def leave(process):
-    """Ctrl-C, and what the command then says."""
+    """Sends Ctrl-C and returns what the command prints then."""
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=patient(10))
     assert process.returncode == 130, said
@@ -211,7 +212,7 @@ MISTAKES = {"--rank 7": "there is no rank 7: the run has 2 ranks", "--host n[8-9
 
 @pytest.mark.parametrize("words", MISTAKES)
 def test_logs_refuse_what_the_run_does_not_have(user, words):
-    user.add(RUN, LINES)  # it may still run
+    user.add(RUN, LINES)  # the run may still be running
     refused = user("logs", *words.split())
     assert refused.returncode == 2 and MISTAKES[words] in refused.stderr
 
@@ -288,7 +289,7 @@ def test_rm_leaves_a_run_that_another_muster_starts_again(user):
 
 
 def test_a_detached_run_is_in_use_while_its_hosts_are_checked(user, tmp_path):
-    """rm leaves it, and stop ends it."""
+    """rm does not remove the running run; stop ends it."""
     reached = tmp_path / "reached"
     started = user.start("run", "-d", "-q", "-n", "1", "--activate", f"touch {reached}; sleep 50", "--", "true")
     until("the hosts are being checked", reached.exists, 10)

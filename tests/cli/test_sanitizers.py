@@ -1,4 +1,5 @@
-"""With sanitisers in muster, what they find is not lost, on a host neither. For the user-level tests that CI runs with them."""
+"""If muster is built with sanitisers, their reports are kept, also those from hosts. For the user-level tests that CI runs
+with sanitisers."""
 import os
 import subprocess
 
@@ -6,7 +7,7 @@ import pytest
 from tests.conftest import is_sanitized, take_sanitizer_logs
 from tests.waiting import patient
 
-pytestmark = [pytest.mark.lab, pytest.mark.smoke, pytest.mark.alone]  # another test would be blamed
+pytestmark = [pytest.mark.lab, pytest.mark.smoke, pytest.mark.alone]  # a test running at the same time would be blamed
 PROVOKED = {"MUSTER_PROVOKE_FAULT": "1"}
 
 

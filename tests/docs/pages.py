@@ -1,4 +1,4 @@
-"""The code blocks of README.md and docs/: each is run by a test of this folder, or carries a mark that says why not."""
+"""The code blocks of README.md and docs/. Each is run by a test in this folder, or has a mark with the reason why not."""
 import re
 from pathlib import Path
 
@@ -10,7 +10,7 @@ taken = set()
 
 
 class Block:
-    """`lines` are without the indentation, and without the comments behind commands."""
+    """`lines` are without indentation, and without the comments after commands."""
 
     def __init__(self, page, before, text):
         mark = MARK.search(before)
@@ -29,8 +29,8 @@ BLOCKS = [block for path in PAGES for block in _blocks(path)]
 
 
 def take(page, first):
-    """The lines of the block of `page` whose first line is `first`, or begins with it. Test files take blocks when they are imported, and run them or
-    show that they are true."""
+    """Returns the lines of the block of `page` whose first line is `first` or begins with it. Test files take blocks on import and then
+    run them or check what they show."""
     found = [block for block in BLOCKS if block.page == page and block.lines[0].startswith(first)]
     found = [block for block in found if block.lines[0] == first] or found
     assert len(found) == 1, f"{page} has {len(found)} blocks that begin with: {first}"
@@ -39,7 +39,7 @@ def take(page, first):
 
 
 def with_other(line, pattern, replacement):
-    """The line with a smaller number, or another name, in the one place that the pattern finds."""
+    """Replaces the only match of the pattern, for example by a smaller number or another name."""
     changed, count = re.subn(pattern, replacement, line)
     assert count == 1, f"'{pattern}' is {count} times in: {line}"
     return changed

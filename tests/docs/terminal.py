@@ -1,4 +1,4 @@
-"""A terminal on a lab's host, in which commands are typed as a person would."""
+"""A terminal on a lab's host, used like a person would."""
 import os
 import pty
 import re
@@ -10,12 +10,12 @@ PROMPT = "[dev@launcher job]$ "
 
 
 def left_on_screen(text):
-    """Without the lines of progress, which muster erases."""
+    """Removes lines of progress that muster erases."""
     return re.sub(r"^.*\r\x1b\[K", "", text.replace("\r\n", "\n"), flags=re.M)
 
 
 class Terminal:
-    """`words` start a shell. `password` answers every question for one; any other question is answered with yes."""
+    """`words` start a shell. Questions for a password are answered with `password`, all others with yes."""
 
     def __init__(self, words, password, columns=100, within=120):
         self.password, self.columns, self.within, self.text, self.heard = password, columns, within, "", 0
@@ -31,12 +31,13 @@ class Terminal:
         self.text = PROMPT
 
     def enter(self, command):
-        """A command that starts another shell; what follows is typed there."""
+        """Types a command that starts another shell. Later commands are typed there."""
         self._type(command)
         self._settle()
 
     def _read_until(self, *patterns):
-        """The number of the pattern that matches the end of the output since the last typed line."""
+        """Waits until one of the patterns matches the end of the output since the last typed line, and returns
+        its index."""
         deadline = time.monotonic() + self.within
         while True:
             for number, pattern in enumerate(patterns):
@@ -51,7 +52,7 @@ class Terminal:
         os.write(self.master, line.encode() + b"\n")
 
     def run(self, command):
-        """What the command printed, and what was typed meanwhile."""
+        """Types a command and returns its output, including what was typed meanwhile."""
         start = len(self.text)
         self._type(command)
         while asked := self._read_until(re.escape(PROMPT), r"\(yes/no\) ", r"password: "):
@@ -59,7 +60,7 @@ class Terminal:
         return left_on_screen(self.text[start:]).removesuffix(PROMPT)
 
     def start(self, command, until):
-        """A command that does not end by itself; returns when it has printed what `until` matches."""
+        """Starts a command that does not end by itself; returns when its output matches `until`."""
         self._type(command)
         self.wait_for(until)
 
@@ -68,7 +69,7 @@ class Terminal:
         self._read_until(pattern + r"(?s:.*)")
 
     def end(self, keys=b""):
-        """What the command that was started printed, up to its end; `keys`, such as Ctrl-C, are pressed first."""
+        """Presses `keys` such as Ctrl-C, waits for the end of the started command, and returns its output."""
         os.write(self.master, keys)
         self._read_until(re.escape(PROMPT))
         return left_on_screen(self.text[self.heard:]).removesuffix(PROMPT)

@@ -1,4 +1,5 @@
-"""The blocks of the pages about muster's commands, taken from their text: the commands do what the pages say, and muster prints what they show."""
+"""The code blocks of the pages about muster's commands, taken from their text: the commands must do what the pages say, and muster must
+print what they show."""
 import json
 import os
 import re
@@ -53,7 +54,7 @@ IMAGE = re.search(r"--image (\S+)", " ".join(BUNDLE))[1]
 OPEN_MPI = f"PATH={MPI['openmpi5']}/bin:{SYSTEM_PATH}"
 RUN_ID = r"\d{8}-\d{6}-[0-9a-f]+"
 VERSION = r"\d+\.\d+\.\d+(?=,)"
-# What train.py and train print. On hosts that have the file /tmp/wait, ranks that have not been restarted do not end.
+# The output of train.py and train. On hosts with the file /tmp/wait, ranks that have not been restarted do not end.
 PROGRAM = "rank {rank} of {size}, restart {restart}, words {words}"
 SCRIPT = f"""\
 import os, sys, time
@@ -64,12 +65,12 @@ while os.path.exists("/tmp/wait") and restart == "0": time.sleep(0.1)
 
 
 def said_by(ranks, size, words=(), restart=0):
-    """What the script prints, with muster's labels: `ranks` are the hosts in the order of ranks."""
+    """Returns the script's output with muster's labels. `ranks` lists the hosts in rank order."""
     return sorted(f"[{host}:{rank}] " + PROGRAM.format(rank=rank, size=size, restart=restart, words=list(words)) for rank, host in enumerate(ranks))
 
 
 def pattern_of(lines, *differ):
-    """For text as in these lines. What each of the patterns `differ` finds there may have another value."""
+    """Returns a pattern for text like these lines. Parts that match a pattern in `differ` may have other values."""
     text, made, end = "\n".join(lines), "", 0
     for one in differ:
         assert re.search(one, text), f"'{one}' is not in:\n{text}"
@@ -87,18 +88,18 @@ class Reader(Cluster):
         super().__init__(lab)
 
     def setup(self):
-        """Without passwords, which take much longer; the test of setup.md uses them."""
+        """Opens the hosts with a key, which is much faster than passwords; only the test of setup.md uses those."""
         self.lab.open_doors()
         self.lab.shell("launcher", "sed 's/^n/node/' ~/.ssh/known_hosts > more; cat more >> ~/.ssh/known_hosts; rm more")
 
     def make_job(self):
-        """~/job with train.py and train, and nothing else, on the launcher and the hosts."""
+        """Makes ~/job with only train.py and train, on the launcher and the hosts."""
         files = "cat > train.py; (echo '#!/usr/bin/python3'; cat train.py) > train; chmod +x train"
         self.lab.shell("launcher", f"rm -rf ~/job; mkdir ~/job; cd ~/job; {files}", input=SCRIPT)
         self.follow("muster sync -H n[1-4] --delete ~/job")
 
     def begin(self, line, path=OPEN_MPI):
-        words = [re.sub(r"^~(?=/)", self.home, word) for word in shlex.split(line.removeprefix("$ "))]  # as the shell passes them on
+        words = [re.sub(r"^~(?=/)", self.home, word) for word in shlex.split(line.removeprefix("$ "))]  # expanded as a shell does
         return self.launch(["env", "-C", f"{self.home}/job", path, *words])
 
     def follow(self, line, code=0, **options):
@@ -109,7 +110,7 @@ class Reader(Cluster):
 
 @pytest.fixture(scope="module")
 def reader(module_lab_up):
-    """Four hosts, which also have the names that the pages use, PyTorch in ~/venv, and train.py and train in ~/job."""
+    """Four hosts that also have the names used on the pages, PyTorch in ~/venv, and train.py and train in ~/job."""
     lab = module_lab_up(hosts=4)
     address = {host["name"]: host["addresses"][0] for host in lab.status()["hosts"]}
     names = "".join(f"{address[f'n{i}']} node{i} worker{i}\n" for i in range(1, 5))
@@ -123,7 +124,7 @@ def reader(module_lab_up):
 
 @pytest.fixture
 def folder(muster, tmp_path):
-    """folder(line): runs the line here, in an empty folder."""
+    """Yields folder(line), which runs the line in an empty folder."""
 
     def run(line, code=0):
         words = shlex.split(line)
@@ -143,7 +144,7 @@ def test_check(reader):
 
 
 def test_findings(reader):
-    """A process that listens on the master port, and two hosts whose names resolve to a loopback address."""
+    """Starts a process that listens on the master port, and makes the names of two hosts resolve to a loopback address."""
     lab = reader.lab
     listen = "import socket, time; s = socket.create_server(('0.0.0.0', 29500)); open('/tmp/listens', 'w').close(); time.sleep(1000)"
     lab.shell("n1", "mkdir /tmp/old; cd /tmp/old; cat > train.py; setsid python train.py --epochs 10 >/dev/null 2>&1 < /dev/null &", input=listen)
@@ -159,7 +160,7 @@ def test_findings(reader):
 
 
 def test_a_saved_state(reader):
-    """The memory of a host that has lost some of it, and is named as on the page."""
+    """A host has lost memory since its state was saved, and muster reports it as on the page."""
     def memory(gib):
         reader.lab.shell("n3", f"umount /proc/meminfo 2>/dev/null; sed '/^MemTotal/ s/[0-9]* kB/{gib << 20} kB/' /proc/meminfo > /run/meminfo; "
                                "mount --bind /run/meminfo /proc/meminfo", root=True)
@@ -177,10 +178,10 @@ def test_a_saved_state(reader):
     assert re.search(pattern_of([shown], r"\d{4}-\d{2}-\d{2}"), " ".join(found.split())), found
 
 
-# config.md; the rest of the page is in test_config_page.py
+# config.md; test_config_page.py covers the rest of the page
 
 def test_a_described_job(reader):
-    """With hosts of the lab in it, and the profile, since no host has a GPU."""
+    """Uses the lab's hosts, and a profile for hosts without GPUs, since the lab has none."""
     text = "\n".join(DESCRIBED)
     for given, ours in ((r"node\[01-16\]:4", "n[1-3]"), (r"node\[01-02\]", "n[1-2]"), ("(?<=user: )dev", reader.lab.user)):
         text = with_other(text, given, ours)
@@ -195,9 +196,9 @@ def test_a_described_job(reader):
 
 # containers.md
 
-# Containers on three machines: no real engine runs on lab hosts (tests/docs/test_guide_containers.py has real containers, on one machine). This is
-# `docker run` with the options that the bundle's scripts use; it rejects any other. The container has its own mounts and the file system of its
-# host, with Intel MPI in PATH.
+# Containers on three machines. No container engine runs on lab hosts; tests/docs/test_guide_containers.py uses real containers on one
+# machine. This is a replacement for `docker run` that accepts only the options in the bundle's scripts. The container has its own mounts
+# but its host's file system, with Intel MPI in PATH.
 DOCKER = f"""\
 #!/bin/bash
 set -euo pipefail
@@ -254,7 +255,7 @@ def test_containers(reader):
 # dependencies.md
 
 def test_build(tmp_path):
-    """Without PyTorch, and only one file: campaigns/readme builds all of them."""
+    """Without PyTorch, and only one file, because campaigns/readme builds all files."""
     clone, a_file = tmp_path / "clone", "src/rankenv/CMakeFiles/muster_rankenv.dir/Unity/unity_0_cxx.cxx.o"
     clone.mkdir()
     for path in ROOT.iterdir():
@@ -287,7 +288,7 @@ def test_confined_store(reader):
 
 
 def test_pods(reader):
-    """The same command in two pods."""
+    """Runs the same command in two pods."""
     lab, line = reader.lab, with_other(POD, "8", "2")
     address = {host["name"]: host["addresses"][0] for host in lab.status()["hosts"]}
     path = f"PATH={DEPS}/torch/bin:{lab.binary_on_hosts.parent}:{SYSTEM_PATH}"
@@ -317,7 +318,7 @@ def test_exec_that_fails(reader):
     """n4's sshd listens on another port."""
     listen_on(reader.lab, "n4", 2222)
     try:
-        reader.lab.shell("n4", f"pkill -f '[s]shd: {reader.lab.user}' || true", root=True)  # connections that are open
+        reader.lab.shell("n4", f"pkill -f '[s]shd: {reader.lab.user}' || true", root=True)  # ends open connections
         run = reader.follow("muster exec -H n[1-4] sh -c 'test $(hostname) != n3 || kill -SEGV $$'", code=4)
         assert run.err[-len(EXEC_FAILS):] == EXEC_FAILS, run.said()
     finally:
@@ -352,7 +353,7 @@ def test_sync_back(reader):
 
 
 def test_sync(reader):
-    """~/job has as many files, directories and links as the page says."""
+    """Fills ~/job with as many files, directories and links as the page says."""
     first, again = SYNC[1], SYNC[3]
     files, kilobytes, others = re.fullmatch(r".* (\d+) files \((\d+)\.0 kB\), (\d+) directories or links", first).groups()
     lab, job = reader.lab, shlex.split(SYNC[0])[-1]
@@ -432,7 +433,7 @@ def test_run_here(reader):
 
 
 def test_run_what_was_edited(reader):
-    """train.py has the size that the page says; then n1's state.pt is newer than ours."""
+    """Gives train.py the size on the page. Then n1's state.pt is newer than the launcher's."""
     lab = reader.lab
     size = int(float(re.search(r"\(([\d.]+) kB\)", SYNC_SAYS[0])[1]) * 1000)
 
@@ -473,7 +474,7 @@ def test_when_muster_was_ended(reader):
 
 @pytest.fixture
 def unprepared(lab_up):
-    """Three hosts on which nothing is set up; the page calls them node01 to node03."""
+    """Three hosts without any setup, which the page calls node01 to node03."""
     lab = lab_up(hosts=3)
     for host in ("launcher", *lab.hosts):
         lab.shell(host, "sed -E 's/\\bn([1-3])\\b/node0\\1/' /etc/hosts > /tmp/names; cat /tmp/names >> /etc/hosts", root=True)
@@ -488,7 +489,7 @@ def terminal(unprepared):
 
 
 def test_setup(unprepared, terminal):
-    """Each way to log in opens a host of its own."""
+    """Tests each way to log in on a separate host."""
     lab, home = unprepared, f"/home/{unprepared.user}"
     key = lab.shell("launcher", "mkdir -m700 ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/cloud; cat ~/.ssh/cloud.pub")
     lab.shell("n2", "mkdir -m700 ~/.ssh; cat > ~/.ssh/authorized_keys", input=key)
@@ -521,10 +522,10 @@ def test_setup(unprepared, terminal):
     assert files() == before
 
 
-# README.md and run.md; last, because muster waits for connections to a host that crashed
+# README.md and run.md; last, because muster waits for connections to a crashed host
 
 def test_lost_hosts(reader):
-    """Of run.md, where a spare takes the host's place, and of README.md."""
+    """The examples of run.md, where a spare replaces the host, and of README.md."""
     lab = reader.lab
     for host in lab.hosts:
         lab.shell(host, "touch /tmp/wait")

@@ -15,7 +15,8 @@ SCHEMA = take("docs/config.md", "muster config --schema ")
 
 @pytest.fixture
 def describe(muster, tmp_path):
-    """describe(lines, line): muster.yaml has the lines; runs the line beside it."""
+    """Yields describe(lines, line), which writes the lines to muster.yaml and runs the line in
+    the same folder."""
 
     def run(lines, line):
         (tmp_path / "muster.yaml").write_text("\n".join(lines))

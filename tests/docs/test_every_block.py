@@ -1,4 +1,4 @@
-"""No block of README.md and docs/ is shown to a reader without having been run."""
+"""Every code block of README.md and docs/ is run by a test."""
 import importlib
 from pathlib import Path
 
@@ -10,7 +10,7 @@ ELSEWHERE = ("tests.cli.test_explain", "tests.emit.test_terraform", "tests.run.t
 
 def test_every_block_is_run_or_says_why_not():
     for name in (*[f"tests.docs.{path.stem}" for path in Path(__file__).parent.glob("test_*.py")], *ELSEWHERE):
-        importlib.import_module(name)  # which takes its blocks
+        importlib.import_module(name)  # the import takes the module's blocks
     marked = {block.name: block.reason for block in pages.BLOCKS if block.reason}
     for name, reason in marked.items():
         print(f"not run: {name} ({reason})")

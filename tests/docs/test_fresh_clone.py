@@ -1,4 +1,5 @@
-"""README.md, followed from a fresh clone on a bare Debian 12. campaigns/readme makes that system and runs this."""
+"""Follows README.md from a fresh clone on a bare Debian 12. campaigns/readme makes that system and runs this
+test."""
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ SETUP, CHECK, RUN = take("README.md", "muster setup -H n[1-3]")
 
 
 class Reader:
-    """Types the commands of README, and prints a row of a table for each."""
+    """Types the commands of README.md and prints a table row for each."""
 
     def __init__(self, terminal):
         self.terminal, self.seconds = terminal, 0.0
@@ -35,7 +36,7 @@ class Reader:
 
 @pytest.fixture
 def reader():
-    """In a clone in $MUSTER_FRESH_CLONE/home/reader/muster, as an ordinary user who may use sudo."""
+    """Works in the clone $MUSTER_FRESH_CLONE/home/reader/muster, as an ordinary user who may use sudo."""
     if "MUSTER_FRESH_CLONE" not in os.environ:
         pytest.skip("run campaigns/readme, which makes the bare system")
     enter = [ROOT / "campaigns/in_bare_debian", os.environ["MUSTER_FRESH_CLONE"], "exec su - reader"]
@@ -46,7 +47,7 @@ def reader():
 
 
 def bring_pytorch(terminal):
-    """Into ~/venv, as `pip install torch` would."""
+    """Makes ~/venv, as `pip install torch` would."""
     shutil.copytree(DEPS / "torch", Path(os.environ["MUSTER_FRESH_CLONE"]) / str(DEPS / "torch")[1:], symlinks=True)
     terminal.run(f"ln -s {DEPS}/torch ~/venv; VIRTUAL_ENV_DISABLE_PROMPT=1; source ~/venv/bin/activate")
 

@@ -1,4 +1,4 @@
-"""docs/guides/containers.md, performed from its text with real containers, and what `muster check` says when something is wrong with them."""
+"""Follows docs/guides/containers.md with real containers, and checks what `muster check` says when something is wrong with them."""
 import os
 import re
 import shlex
@@ -41,7 +41,7 @@ def podman(tmp_path_factory):
 
 
 class Reader:
-    """Types what the page says, in one directory and with one environment."""
+    """Types the commands of the page, in one directory and with one environment."""
 
     def __init__(self, podman, folder, muster):
         self.podman, self.folder = podman, folder
@@ -62,7 +62,7 @@ class Reader:
         return done.stdout + done.stderr
 
     def type(self, lines):
-        """A block of commands, or a command with what it prints. Exports stay."""
+        """Types a block of commands, or a command with its output. Exports are kept."""
         for line in lines:
             for name, value in re.findall(r"(\w+)=(\S+)", line) if line.startswith("export ") else ():
                 self.env[name] = value
@@ -88,7 +88,7 @@ class Reader:
 
 
 def alike(line):
-    """Without the figures that differ from run to run."""
+    """Blanks out numbers that differ from run to run."""
     return re.sub(r"\d+\.\d+", "#", line)
 
 
@@ -116,7 +116,7 @@ def accuracy(said):
 
 
 def test_the_guide(started):
-    """From the bundle to a trained network, twice, and back to nothing."""
+    """Follows the guide from the bundle to a trained network, twice, and removes everything again."""
     reader, podman = started, started.podman
     for name in HOSTS[1:]:
         assert podman.said("exec", name, "sh", "-c", "stat -c %u /proc/1; tr '\\0' ' ' < /proc/1/cmdline").split()[0] == str(ID)
@@ -127,13 +127,14 @@ def test_the_guide(started):
     said = reader.type(INTEL_TRAIN)
     assert accuracy(said) > 70 and "Intel MPI" in said
     assert len(re.findall(r"mnist_ddp\.py", reader.type(RUNS))) >= 2, "runs of removed containers are kept"
-    leave = [f"ssh -o ControlPath=/root/.ssh/muster/cm/%C -O exit {name}" for name in HOSTS[1:]]  # or the connections stay for minutes
+    # Without this, the connections would stay open for minutes.
+    leave = [f"ssh -o ControlPath=/root/.ssh/muster/cm/%C -O exit {name}" for name in HOSTS[1:]]
     forget = ["muster rm last", 'test -z "$(ls ~/.local/state/muster/runs)"', "muster setup --undo", "test ! -e ~/.ssh/muster"]
     said = reader.sh("\n".join([*FROM_HOST, HOST_TRAIN[0][2:], *leave, *forget]), private_home=True)
     assert all(name in said.split() for name in HOSTS[1:]), said
     assert HOST_TRAIN[2].startswith("[worker1:0] epoch 1 of 1: ") and alike(HOST_TRAIN[2]) in map(alike, said.splitlines())
     for name in IMAGES:
-        podman.said("tag", name, f"{name}-kept")  # for the other tests
+        podman.said("tag", name, f"{name}-kept")  # keep a copy for the other tests
     reader.type(CLEAN_UP)
     names = podman.said("images", "--format", "{{.Repository}}").split()
     for name in IMAGES:
@@ -145,7 +146,7 @@ def test_the_guide(started):
 
 
 def test_intel_mpi_itself_and_without_its_environment(started):
-    """A collective of Intel MPI between the containers; without libfabric `check` says what the job would run into."""
+    """Runs a collective of Intel MPI between the containers. Without libfabric, `check` predicts the job's failure."""
     reader, hosts = started, ",".join(HOSTS)
     job = f"-H {hosts} --engine intel -- IMB-MPI1 -npmin 3 -msglog 3:4 -iter 10 Allreduce"
     reader.type(INTEL)
@@ -166,7 +167,7 @@ def test_what_is_wrong_with_a_worker_is_found(started):
     keys = reader.folder / "bundle/workers/worker1/authorized_keys"
 
     def said(code):
-        podman("exec", "launcher", "sh", "-c", "rm -rf ~/.ssh/muster")  # the next login is a new one
+        podman("exec", "launcher", "sh", "-c", "rm -rf ~/.ssh/muster")  # so that the next login is a new one
         return reader.muster(*check, code=code)
 
     assert "ready to run" in said(0)

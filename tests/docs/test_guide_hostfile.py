@@ -1,4 +1,5 @@
-"""docs/guides/hostfile.md, typed by a reader. Only where the data and weights come from is different: there is no internet here."""
+"""docs/guides/hostfile.md, typed as by a reader. Only the sources of data and weights differ, because the tests have no internet
+access."""
 import hashlib
 import re
 import subprocess
@@ -32,14 +33,14 @@ def sha256(path):
 
 
 def hash_in(lines):
-    """The SHA-256 in a block."""
+    """Returns the SHA-256 in a block."""
     (found,) = re.findall(r"\b[0-9a-f]{64}\b", "\n".join(lines))
     return found
 
 
 @pytest.fixture(scope="module")
 def internet(digits, tmp_path_factory):  # noqa: F811
-    """A folder with an archive of 400 training and 40 test images."""
+    """A folder with an archive of 400 training and 40 test images, in place of the internet."""
     folder = tmp_path_factory.mktemp("internet")
     batches = folder / "cifar-10-batches-bin"
     batches.mkdir()
@@ -58,7 +59,7 @@ def lab(module_lab_up, internet):
 
 @pytest.fixture(scope="module")
 def reader(lab, internet):
-    """With the hosts set up and the data on them."""
+    """A reader who has set up the hosts and copied the data to them."""
     reader = Reader(lab, PAGE, {"https://www.cs.toronto.edu/~kriz": f"file://{internet}", hash_in(DATA): sha256(internet / ARCHIVE)}, within=200)
     reader.terminal.run("cd")
     for block in (HOSTS, NAMES, DATA):
@@ -79,7 +80,7 @@ def test_a_damaged_archive_is_noticed(reader, lab):
 
 
 def test_a_port_in_use(reader, lab):
-    """The process is named, and ends by the command that muster prints."""
+    """muster names the process, and the command that muster prints ends it."""
     listener = subprocess.Popen(lab.words("n1", "/usr/bin/python3", "-m", "http.server", "29500"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until("the port is in use", lambda: ":29500" in lab.shell("n1", "ss -Hltn"), 20)
@@ -93,7 +94,7 @@ def test_a_port_in_use(reader, lab):
         listener.wait(timeout=patient(10))
 
 
-@pytest.mark.campaign  # several trainings of a ResNet-50
+@pytest.mark.campaign  # trains a ResNet-50 several times
 def test_training_continuing_and_a_fresh_start(reader, build, lab):  # noqa: F811
     reader(TRY)
     reader(TRAIN_ALL, "--epochs", "1", "--max_steps", "1", "--batch_size", "16")

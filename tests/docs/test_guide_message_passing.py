@@ -1,4 +1,4 @@
-"""docs/guides/message-passing.md, typed by a reader: with mpirun in CI, with torchrun and Slurm in a campaign."""
+"""docs/guides/message-passing.md, typed as by a reader: with mpirun in CI, with torchrun and Slurm in a campaign."""
 import pytest
 from tests.docs.guide import Reader
 from tests.docs.pages import ROOT, take
@@ -24,7 +24,7 @@ def shared(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lab(module_lab_up, shared):
-    """PyTorch is in ~/venv everywhere, and the scripts are in the launcher's ~/job."""
+    """PyTorch is in ~/venv on all hosts, and the scripts are in ~/job on the launcher."""
     lab = module_lab_up(hosts=2, share=shared)
     for host in ("launcher", *lab.hosts):
         lab.shell(host, f"ln -s {DEPS}/torch ~/venv; mkdir -p ~/job")
@@ -35,7 +35,7 @@ def lab(module_lab_up, shared):
 
 @pytest.fixture(scope="module")
 def reader(lab):
-    """With the hosts set up and the scripts on them."""
+    """A reader who has set up the hosts and copied the scripts to them."""
     reader = Reader(lab, PAGE, within=100)
     reader(HOSTS)
     yield reader
@@ -43,11 +43,11 @@ def reader(lab):
 
 
 def test_message_passing_with_mpirun(reader):
-    reader.terminal.run("muster sync ~/job")  # which the section before has done
+    reader.terminal.run("muster sync ~/job")  # the previous section has done this
     reader(MPIRUN)
 
 
-# Each test below takes 10 to 40 s. They run only in a campaign, because the tests of one issue may add two minutes to CI at most.
+# Each test below takes 10 to 40 s. They run only in a campaign, to keep CI short.
 
 
 @pytest.mark.campaign

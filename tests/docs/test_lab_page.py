@@ -1,4 +1,4 @@
-"""The blocks of docs/lab.md: the commands do what the page says."""
+"""The code blocks of docs/lab.md: the commands must do what the page says."""
 import re
 import shlex
 import subprocess
@@ -18,7 +18,8 @@ DEBIAN, DEBIAN_UP = take("docs/lab.md", "mmdebstrap ")
 
 @pytest.fixture
 def named(muster):
-    """named(line): runs the line with a name for the lab, which is down afterwards."""
+    """Yields named(line), which runs the line with a name for the lab. The lab is removed
+    afterwards."""
     name = "t" + uuid.uuid4().hex[:8]
 
     def run(line, **options):
@@ -53,7 +54,7 @@ def test_a_lab_like_a_machine(named):
 
 
 def test_a_lab_with_another_root(named, bare_root):
-    """mmdebstrap needs the network. The root of the tests has the same packages."""
+    """mmdebstrap needs the network, so the tests use another root with the same packages."""
     packages, root = re.fullmatch(r"mmdebstrap --variant=minbase --include=(\S+) bookworm (\S+)", DEBIAN).groups()
     assert {"apt", *packages.split(",")} == set(WANTED)
     named(with_other(DEBIAN_UP, re.escape(root) + "$", str(bare_root)))

@@ -1,5 +1,5 @@
-"""The guide to pods: its commands, taken from its text, write objects that pass the schemas, and muster prints what it shows. What needs containers runs in
-tests/emit/test_podman.py, and the table is that of tests/bench/test_pods.py."""
+"""The guide to pods. Its commands, taken from its text, write objects that pass the schemas, and muster prints what the guide shows.
+tests/emit/test_podman.py runs the parts that need containers, and tests/bench/test_pods.py checks the table."""
 import subprocess
 
 import pytest

@@ -19,7 +19,7 @@ LAB_SETUP, LAB_CHECK, LAB_RUN = take("README.md", "muster setup -H n[1-3]")
 
 @pytest.fixture(scope="module")
 def lab(module_lab_up, bare_root):
-    """Two hosts that are called node1 and node2 and have nothing but sshd and PyTorch in ~/venv: no MPI, no rsync, no muster."""
+    """Two hosts named node1 and node2 with only sshd and PyTorch in ~/venv: no MPI, no rsync, no muster."""
     lab = module_lab_up(hosts=2, rootfs=bare_root, share=DEPS / "torch")
     for host in ("launcher", *lab.hosts):
         lab.shell(host, "sed -E 's/\\bn([12])\\b/node\\1/g' /etc/hosts > /tmp/names; cat /tmp/names >> /etc/hosts", root=True)
@@ -32,7 +32,7 @@ def lab(module_lab_up, bare_root):
 
 @pytest.fixture
 def open_terminal():
-    """open_terminal(lab) -> Terminal on its launcher."""
+    """Yields open_terminal(lab), which returns a Terminal on its launcher."""
     opened = []
 
     def get(lab):

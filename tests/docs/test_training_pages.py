@@ -1,4 +1,5 @@
-"""The blocks of the pages about training and measuring, and README's C++: programs are compiled and run, commands run on hosts, errors provoked."""
+"""The code blocks of the pages about training and measuring, and README's C++: programs are compiled and run, commands run on hosts, and
+errors are provoked."""
 import json
 import os
 import re
@@ -47,22 +48,22 @@ EXAMPLE_PROGRAMS = ("message_passing", "pi", "toy_ddp")
 
 
 def command(line, within=60, **options):
-    """A line of a page, in a shell; its standard output."""
+    """Runs a line of a page in a shell and returns its standard output."""
     done = subprocess.run(["bash", "-ec", line], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(within), **options)
     assert done.returncode == 0, f"{line}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
 def changed(pattern, replacement, text):
-    """The text with its only match replaced."""
+    """Returns the text with the only match replaced."""
     assert len(re.findall(pattern, text, re.M)) == 1, f"not once '{pattern}' in:\n{text}"
     return re.sub(pattern, lambda match: match.expand(replacement), text, flags=re.M)
 
 
-# ---- libmuster.md and README.md: the library as installed
+# ---- libmuster.md and README.md: the installed library
 
 def test_what_the_installation_begins_with(tmp_path):
-    """Everything but the compilation, which the build under test has behind it."""
+    """Tests all steps except the compilation, which the build under test has already done."""
     assert "install_deps: installing" not in command(changed("^sudo ", "", DEPENDENCIES), cwd=ROOT)
     configure, make = re.fullmatch(r"(cmake -B build -G Ninja) && (cmake --build build)", BUILD).groups()
     said = command(changed("build", str(tmp_path), configure), cwd=ROOT)
@@ -74,14 +75,14 @@ def test_what_the_installation_begins_with(tmp_path):
 
 @pytest.fixture(scope="module")
 def prefix(build, tmp_path_factory):
-    """Where libmuster is installed."""
+    """The folder in which libmuster is installed."""
     folder = tmp_path_factory.mktemp("install")
     command(changed("^sudo cmake --install build ", f"cmake --install {build} --prefix {folder} ", INSTALL))
     return folder
 
 
 def test_use_from_cmake(prefix, alone, tmp_path):
-    """The header that needs none of PyTorch's, which take long to compile."""
+    """Compiles with the one header that does not include PyTorch's, which take long to compile."""
     (tmp_path / "CMakeLists.txt").write_text("\n".join(["cmake_minimum_required(VERSION 3.25)", "project(train LANGUAGES CXX)", FIND_PACKAGE[0],
                                                         "add_executable(train train.cpp)", *FIND_PACKAGE[1:], ""]))
     (tmp_path / "train.cpp").write_text('#include <cstdio>\n#include "muster/sampler.hpp"\n'
@@ -93,7 +94,7 @@ def test_use_from_cmake(prefix, alone, tmp_path):
 
 
 def function(name, lines, *gaps, before="", after=""):
-    """The C++ of a page as a function, with what a reader would write in place of each line `...`."""
+    """Returns the C++ of a page as a function, with each line `...` replaced by what a reader would write."""
     includes = [line for line in lines if line.startswith("#include ")]
     body, gaps = [line for line in lines if line not in includes], list(gaps)
     body = [gaps.pop(0) if line == "..." else line for line in body]
@@ -183,7 +184,7 @@ int main(int, char** words) {
 
 
 def source():
-    """All C++ of the pages in one file, because PyTorch's headers take so long."""
+    """Returns all C++ of the pages as one file, because PyTorch's headers take long to compile."""
     folder = changed(r'\{\.folder = "/data/run7/checkpoints"\}', "{.folder = folder, .shard_bytes = 1}", "\n".join(CHECKPOINTS))
     values = changed(r'\{"epoch", \.\.\.\}, \{"batch", \.\.\.\}',
                      r'{"epoch", std::to_string(sampler.position().epoch)}, {"batch", std::to_string(sampler.position().batch)}', folder)
@@ -208,12 +209,12 @@ def source():
         READERS_MAIN])
 
 
-COMPILED = pytest.mark.campaign  # half a minute of a processor
+COMPILED = pytest.mark.campaign  # takes half a minute of CPU time
 
 
 @pytest.fixture(scope="module")
 def train(prefix, tmp_path_factory):
-    """The program that pkg-config's line makes of the pages."""
+    """The program that pkg-config's line builds from the pages."""
     folder = tmp_path_factory.mktemp("train")
     (folder / "train.cpp").write_text(source())
     command(COMPILE, within=250, cwd=folder, env={**os.environ, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"})
@@ -230,7 +231,7 @@ def test_the_whole_program_learns(train, ranks):
 @COMPILED
 @pytest.mark.parametrize("part", ["readme", "library", "partly"])
 def test_gradients_are_averaged(train, ranks, part):
-    """The ranks have different data, and end with the same weights."""
+    """The ranks have different data and must end with the same weights."""
     first, second = ranks([train, part, ""], 2).good()
     assert float(first) > 0 and second == first
 
@@ -267,14 +268,14 @@ def test_ranks_that_do_not_come_are_named(build, ranks):
 # ---- on hosts
 
 class Hosts(Cluster):
-    """Four hosts with muster and its programs, and a directory that they share, in which commands are typed."""
+    """Four hosts with muster and its programs, and a shared directory in which commands are typed."""
 
     def __init__(self, lab, programs, shared):
         super().__init__(lab)
         self.tools, self.folder = programs, shared
 
     def type(self, line, *more, host="launcher", mpi="openmpi5", folder=".", environment=None, within=60):
-        """The output of a line that must succeed; `environment` is an active one of Python's."""
+        """Returns the output of a line that must succeed. `environment` is an active Python environment."""
         path = f"{self.tools}:{MPI[mpi]}/bin:{SYSTEM_PATH}"
         active = [f"VIRTUAL_ENV={environment}", f"PATH={environment}/bin:{path}"] if environment else [f"PATH={path}"]
         done = self.lab.exec(host, "env", "-C", self.folder / folder, *active, *shlex.split(line), *more, timeout=within)
@@ -294,18 +295,18 @@ def hosts(programs, venv, module_lab_up, tmp_path_factory):
     shared = tmp_path_factory.mktemp("shared")
     shared.chmod(0o1777)
     for name in ("lib", "bin"):
-        shutil.copytree(programs.parent / name, shared / name, symlinks=True)  # where their user may write
+        shutil.copytree(programs.parent / name, shared / name, symlinks=True)  # to a place that the hosts' user can write to
     (shared / "bin").chmod(0o1777)
     return Hosts(module_lab_up(hosts=4, share=shared), programs, shared)
 
 
 def labelled(said):
-    """What the ranks said, without labels, in order."""
+    """Returns the ranks' output in order, without labels."""
     return sorted(line.split("] ", 1)[1] for line in said.splitlines() if line.startswith("["))
 
 
 def fewer_ranks(line, hosts="n[1-3]"):
-    """One rank per host: ranks that wait for each other poll, and this machine may have two processors."""
+    """Uses one rank per host, because waiting ranks poll and this machine may have only two CPUs."""
     return changed(r" -H n\[1-3\] --nproc-per-node 2 ", f" -H {hosts} --nproc-per-node 1 ", line)
 
 
@@ -323,7 +324,7 @@ def test_examples(hosts):
 
 @pytest.mark.lab
 def test_measuring(hosts):
-    """A measurement of some sizes; the whole takes minutes."""
+    """Measures only some sizes, because all of them take minutes."""
     said = hosts.type(MEASURE, "--max", "1K", "--factor", "8", "--seconds", "0.01", "--expect", "1kbit")
     sizes = {line.split()[0] for line in said.splitlines() if line and not line.startswith("#")}
     assert {"8", "64", "512"} <= sizes and "PASS" in said, said
@@ -337,12 +338,12 @@ def test_saving_rates(hosts):
 
 
 def shape(line, numbers=r"\d+(?:\.\d+)?"):
-    """The pattern of a line that is shown: other numbers, the same words."""
+    """Returns a pattern for a shown line: the same words with other numbers."""
     return re.sub(r"\d+(?:\\\.\d+)?", lambda _: numbers, re.escape(line))
 
 
 def write_images(folder, each=2, held_out=3):
-    """A data set in CIFAR-10's format that is small enough for a ResNet on this machine's processors."""
+    """Writes a data set in CIFAR-10's format that is small enough for a ResNet on this machine's CPUs."""
     folder.mkdir()
     for name, count in [*((f"data_batch_{number}", each) for number in range(1, 6)), ("test_batch", held_out)]:
         (folder / f"{name}.bin").write_bytes(b"".join(bytes([i % 10]) + bytes((i * 37 + at) % 256 for at in range(3072)) for i in range(count)))
@@ -365,17 +366,17 @@ def result(hosts):
 
 @pytest.mark.lab
 def test_training(hosts, directories):
-    """A ResNet on ten images, on two hosts. The accuracy is known after the first epoch, which has two steps."""
+    """Trains a ResNet on ten images, on two hosts. The accuracy is known after the first epoch, which has two steps."""
     said = labelled(hosts.type(fewer_ranks(TRAIN_RESNET, "n[1-2]"), *SMALL, "--max-steps", "3", within=120))
     pattern = shape(PROGRESS.rsplit("  left ", 1)[0]) + r"  left (?:\d+ s|\d+ min|\d+\.\d h)"
     assert re.fullmatch(pattern, PROGRESS) and [line for line in said if re.fullmatch(pattern, line)], "\n".join([pattern, *said])
     assert (result(hosts)["ranks"], result(hosts)["steps"]) == (2, 3)
 
 
-@pytest.mark.campaign  # twice what test_training takes
+@pytest.mark.campaign  # takes twice as long as test_training
 @pytest.mark.lab
 def test_training_with_spares(hosts, directories):
-    """The same command again resumes where the first ended."""
+    """The same command run again resumes where the first one ended."""
     hosts.type(TRAIN_WITH_SPARES, *SMALL, "--max-steps", "3", within=120)
     said = hosts.type(TRAIN_WITH_SPARES, *SMALL, within=120)
     assert "epoch 2/2  step 4/4 " in said and "step 1/4" not in said, said
@@ -391,10 +392,10 @@ print(f"rank {dist.get_rank()} of {dist.get_world_size()}: {ones.tolist()}", flu
 """
 
 
-@pytest.mark.campaign  # ten times PyTorch; tests/python has such scripts in CI
+@pytest.mark.campaign  # starts PyTorch ten times; tests/python has similar scripts in CI
 @pytest.mark.lab
 def test_a_script_over_mpi(hosts, venv):
-    """On the hosts the environment is activated as README has it."""
+    """On the hosts, the environment is activated as in README.md."""
     (hosts.folder / "scripts").mkdir()
     (hosts.folder / "scripts/train.py").write_text(SCRIPT)
     (hosts.folder / "scripts/muster.yaml").write_text(f"activate: source {venv}/bin/activate\n")
@@ -415,7 +416,7 @@ def test_the_doctor(hosts, venv):
 @pytest.mark.campaign
 @pytest.mark.lab
 def test_operations_that_do_not_end_name_the_rank(hosts, programs):
-    """The waiting ranks poll for 12 s; tests/mpi has more about it."""
+    """The waiting ranks poll for 12 s. tests/mpi tests this in more detail."""
     jobs = {line: Watched(MPIS[0].command(hosts.lab, count, [*SAYS_WHEN_LEFT, programs / "mpi_trouble", trouble], keep_survivors=True))
             for line, count, trouble in ((SILENT, 3, "stopped"), (LATE, 3, "late"), (NEVER_SENT, 2, "lonely"))}
     try:
@@ -430,14 +431,14 @@ def test_operations_that_do_not_end_name_the_rank(hosts, programs):
 
 @pytest.mark.campaign
 def test_pip_install(tmp_path):
-    """In an environment that has PyTorch already, with Debian's CMake and Ninja: nothing is downloaded."""
+    """Uses an environment that has PyTorch, and Debian's CMake and Ninja, so nothing is downloaded."""
     (torch_site,) = DEPS.glob("torch/lib/python3*/site-packages")
     command(f"{DEPS}/torch/bin/python -m venv {tmp_path}/venv && git clone -q {ROOT} {tmp_path}/muster", within=120)
     (site,) = tmp_path.glob("venv/lib/python3*/site-packages")
     (site / "torch.pth").write_text(f"{torch_site}\n")
     env = {**os.environ, "PATH": f"{tmp_path}/venv/bin:{MPI['openmpi5']}/bin:{SYSTEM_PATH}"}
     needs = changed(r"^pip install (.*) 'cmake>=3\.25' ninja$", r"pip install --no-index \1", PIP_NEEDS)
-    command("pip uninstall -qy setuptools", env=env)  # older than what PyTorch brought
+    command("pip uninstall -qy setuptools", env=env)  # older than the version that PyTorch installed
     assert command(needs, env=env).count("Requirement already satisfied: ") >= 2
     command(changed("^pip install ", "pip install --no-index ", PIP_INSTALL), within=600, cwd=tmp_path / "muster", env=env)
     said = command("python -c 'import torch.distributed as d; print(d.is_mpi_available())'", cwd=tmp_path, env=env)

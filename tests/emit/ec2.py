@@ -1,4 +1,4 @@
-"""Terraform against an EC2 service on loopback (moto). Nothing here reaches a cloud."""
+"""Terraform with an EC2 service on loopback (moto). Nothing here contacts a cloud."""
 import base64
 import json
 import os
@@ -19,7 +19,7 @@ IMAGE = {"ami_id": "ami-0123456789abcdef0", "name": "ubuntu/images/hvm-ssd-gp3/u
          "architecture": "x86_64", "description": "", "hypervisor": "xen", "image_location": "", "image_type": "machine", "platform": None, "public": True,
          "root_device_name": "/dev/sda1", "root_device_type": "ebs", "sriov": "simple", "state": "available", "virtualization_type": "hvm",
          "creation_date": "2026-01-01T00:00:00.000Z"}
-# Only where the service is, and that it wants no account.
+# Sets only the address of the service, and that it needs no account.
 OVERRIDE = """\
 provider "aws" {{
   skip_credentials_validation = true
@@ -34,14 +34,14 @@ provider "aws" {{
 
 
 def plugin_folder():
-    """A folder that holds Terraform's AWS provider, or None."""
+    """Returns a folder with Terraform's AWS provider, or None."""
     named = os.environ.get("MUSTER_TERRAFORM_PLUGINS")
     likely = [Path(named)] if named else [Path.home() / ".terraform.d/plugins", Path("/usr/share/terraform/plugins"), *Path("/opt").glob("*")]
     return next((one for one in likely if (one / "registry.terraform.io/hashicorp/aws").is_dir()), None)
 
 
 def missing_part():
-    """Why these tests cannot run here; empty: they can."""
+    """Why these tests cannot run here; empty if they can."""
     for program in ("terraform", "moto_server"):
         if not shutil.which(program):
             return f"{program} is not installed"
@@ -49,7 +49,7 @@ def missing_part():
 
 
 class Service:
-    """EC2 on loopback, with one image: the one that the module looks for."""
+    """An EC2 service on loopback that has only the image which the module looks for."""
 
     def __init__(self, folder: Path):
         images = folder / "images.json"
@@ -71,7 +71,7 @@ class Service:
             return False
 
     def ask(self, **words):
-        """One call of EC2's interface; moto looks at no signature."""
+        """Makes one call to EC2's interface. moto does not check signatures."""
         scope = f"Credential=test/20260101/{REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0"
         request = urllib.request.Request(self.url, urllib.parse.urlencode({"Version": "2016-11-15"} | words).encode(),
                                          {"Authorization": f"AWS4-HMAC-SHA256 {scope}"})
@@ -79,7 +79,7 @@ class Service:
         return opener.open(request, timeout=patient(10)).read().decode()
 
     def running(self):
-        """Ids of the instances that would cost money."""
+        """Returns the ids of the running instances, which would cost money."""
         answer = self.ask(Action="DescribeInstances", **{"Filter.1.Name": "instance-state-name", "Filter.1.Value.1": "running"})
         return re.findall(r"<instanceId>([^<]+)", answer)
 
@@ -94,7 +94,7 @@ class Service:
 
 
 class Module:
-    """A folder that `muster emit terraform` wrote, in which terraform finds the service."""
+    """A folder written by `muster emit terraform`, configured to use the service on loopback."""
 
     def __init__(self, folder: Path, service: Service, network: str):
         self.folder = folder
@@ -111,13 +111,13 @@ class Module:
         return done.stdout + done.stderr if code else done.stdout
 
     def plan(self, *flags):
-        """The plan as JSON."""
+        """Returns the plan as JSON."""
         self.run("terraform", "plan", "-input=false", "-out=test.tfplan", *flags)
         return json.loads(self.run("terraform", "show", "-json", "test.tfplan"))
 
 
 def planned(plan, kind):
-    """What will be created of this type, by address."""
+    """Returns the planned resources of this type, by address."""
     changes = {change["address"]: change["change"]["after"] for change in plan["resource_changes"] if change["type"] == kind and change["mode"] == "managed"}
     return dict(sorted(changes.items()))
 

@@ -31,7 +31,7 @@ std::string text_of(const K8sJob& job) {
   return text ? *text : "refused: " + text.error().what;
 }
 
-// Why it is refused.
+// The reason for which the job is rejected.
 std::string refusal(const K8sJob& job) {
   const auto text = to_yaml(job);
   return text ? "accepted" : text.error().what;
@@ -155,7 +155,7 @@ TEST(TrainJob, LeavesTheNumbersToItsRuntime) {
   EXPECT_EQ(spec["trainer"]["numNodes"].as<int>(), 2);
   EXPECT_EQ(spec["trainer"]["numProcPerNode"].as<int>(), 8);
   EXPECT_EQ(value_of(spec["trainer"]["env"], "PET_NNODES"), "not set");
-  // The Trainer wants a domain and a path.
+  // The Trainer requires a name with a domain and a path.
   EXPECT_EQ(spec["runtimePatches"][0]["manager"].as<std::string>(), "muster/emit");
   const YAML::Node patch = spec["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"];
   const YAML::Node pod = patch["replicatedJobs"][0]["template"]["spec"]["template"];
@@ -202,7 +202,7 @@ TEST(Refusal, OfWhatATrainJobCannotSay) {
   EXPECT_NE(refusal(job).find("imagePullPolicy"), std::string::npos) << refusal(job);
 }
 
-// A value may be a secret.
+// The value may be a secret.
 TEST(Refusal, ShowsNoValueOfAVariable) {
   K8sJob job = small_job();
   job.variables = {"BAD-NAME=secret"};

@@ -1,4 +1,4 @@
-"""`muster emit terraform` writes files and nothing else; `muster hosts --terraform` reads what Terraform says of them."""
+"""`muster emit terraform` only writes files; `muster hosts --terraform` reads Terraform's output."""
 import json
 import os
 import stat

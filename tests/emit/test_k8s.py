@@ -1,11 +1,11 @@
-"""`muster emit k8s`: what it writes passes the schemas of Kubernetes, JobSet and the Trainer; what they would refuse, it refuses."""
+"""`muster emit k8s`: its output passes the schemas of Kubernetes, JobSet and the Trainer, and it rejects what they would reject."""
 import os
 import subprocess
 from pathlib import Path
 
 from tests.waiting import patient
 
-# An environment of its own: tools/requirements/schemas.txt.
+# A separate environment: tools/requirements/schemas.txt.
 SCHEMAS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps")) / "schemas/bin/python"
 BASE = ["--name", "train", "--image", "example.org/team/train:1"]
 PROGRAM = ["--", "python3", "train.py"]
@@ -19,7 +19,7 @@ def emit(muster, *words):
 
 
 def validate(*texts):
-    """The kind of each object, or why the schemas refuse it."""
+    """Returns the kind of each object, or why the schemas reject it."""
     assert SCHEMAS.exists(), f"{SCHEMAS} is missing; run tools/install_deps"
     done = subprocess.run([SCHEMAS, Path(__file__).with_name("validate.py")], input="\n---\n".join(texts), capture_output=True, text=True, timeout=patient(120))
     assert done.returncode == 0, done.stderr
@@ -39,7 +39,7 @@ def test_objects_pass_the_schemas(muster):
 
 
 def test_the_schemas_find_mistakes(muster):
-    """Otherwise the test above would prove nothing."""
+    """Without this, the test above would prove nothing."""
     text = emit(muster, *BASE, "--shm", "1Gi", *PROGRAM).stdout
     mistakes = [("mountPath", "mountpath"), ("completions: 1", "completions: one"), ("replicatedJobs", "replicatedjobs"), ("emptyDir", "emptydir")]
     assert all(right in text for right, _ in mistakes)
@@ -47,7 +47,7 @@ def test_the_schemas_find_mistakes(muster):
         assert said.startswith("refused: "), f"{wrong} passes"
 
 
-# Flags beyond BASE (a later --name counts), and the reason.
+# Flags after those of BASE (the last --name counts), and the reason for the rejection.
 WRONG = [
     (["--name", "My_Job"], "cannot use --name 'My_Job': it has the character 'M'; Kubernetes allows a-z, 0-9 and '-'"),
     (["--name", "7b"], "cannot use --name '7b': it begins with a digit; it also names a service, and Kubernetes wants a letter there"),

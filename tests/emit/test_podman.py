@@ -1,5 +1,5 @@
-"""Emitted pods under podman: the template of a JobSet, wrapped as the Pods that Kubernetes would make of it. Not a cluster: no scheduler, no device plugin, and
-the DNS name of the first pod comes late because the test adds it."""
+"""Emitted pods under podman: the JobSet's template, wrapped in the Pods that Kubernetes would make of it. This is not a cluster: there
+is no scheduler and no device plugin, and the test itself adds the DNS name of the first pod later."""
 import ipaddress
 import json
 import re
@@ -23,7 +23,7 @@ IMAGE, NETWORK = "example.org/team/train:1", "pods"
 
 
 class Pods(Podman):
-    """In a network of their own, with storage of their own."""
+    """Podman with its own network and storage."""
 
     def __init__(self, top):
         super().__init__(top)
@@ -31,12 +31,13 @@ class Pods(Podman):
         self.said("network", "create", "--subnet", str(SUBNET), NETWORK)
 
     def make_image(self, bare_root, muster):
-        """The guide's: a minimal Debian with Python, muster and the examples. The settings of all containers add PyTorch."""
+        """Builds the guide's image: a minimal Debian with Python, muster and the examples. The settings of all containers add PyTorch."""
         archive, more = self.top / "root.tar", self.top / "more"
         (more / "usr/local/bin").mkdir(parents=True)
         shutil.copy(muster, more / "usr/local/bin")
         shutil.copytree(ROOT / "examples/python", more / "opt/examples")
-        for words in (["-cf", archive, "-C", bare_root, "."], ["-rf", archive, "-C", more, "usr/local/bin/muster", "opt/examples"]):  # no path twice
+        # The two archives have no path in common.
+        for words in (["-cf", archive, "-C", bare_root, "."], ["-rf", archive, "-C", more, "usr/local/bin/muster", "opt/examples"]):
             subprocess.run(["tar", *words], check=True, timeout=patient(120))
         self.said("import", "--change", f"ENV PATH={DEPS}/torch/bin:/usr/local/bin:/usr/bin:/bin", str(archive), IMAGE)
         archive.unlink()
@@ -79,20 +80,20 @@ def podman(muster, bare_root, tmp_path_factory):
 
 
 def pods_of(text):
-    """The Pods that the controllers would make of the JobSet."""
+    """Yields the Pods that the controllers would make of the JobSet."""
     job_set = yaml.safe_load(text)
     name, (job,) = job_set["metadata"]["name"], job_set["spec"]["replicatedJobs"]
     for index in range(job["template"]["spec"]["parallelism"]):
         spec = json.loads(json.dumps(job["template"]["spec"]["template"]["spec"]))
         for variable in spec["containers"][0]["env"]:
-            if "valueFrom" in variable:  # the annotation with the pod's number, which podman does not know
+            if "valueFrom" in variable:  # the annotation with the pod's number, which podman does not support
                 del variable["valueFrom"]
                 variable["value"] = str(index)
         yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{name}-{job['name']}-0-{index}"}, "spec": spec}
 
 
 def run_pods(podman, text):
-    """Plays the pods, gives them the name of the first one when all wait for it, and returns what each printed."""
+    """Runs the pods, adds the name of the first one when all wait for it, and returns the output of each."""
     pods = list(pods_of(text))
     containers = [f"{pod['metadata']['name']}-node" for pod in pods]
     for pod, address in zip(pods, ADDRESSES):
@@ -125,7 +126,7 @@ def test_pi_as_in_the_guide(muster, podman):
 
 
 def test_two_pods_train(muster, podman, tmp_path):
-    """Real digits, with shared memory of its own, and a checkpoint on a claim."""
+    """Uses real digits, separate shared memory, and a checkpoint on a claim."""
     subprocess.run([DEPS / "torch/bin/python", ROOT / "tests/train/digits.py", tmp_path / "data"], check=True, timeout=patient(120))
     podman.claim("data", tmp_path / "data")
     text = emit(muster, "--name", "mnist", "--image", IMAGE, "-N", "2", "--shm", "256Mi", "--pvc", "data:/data",

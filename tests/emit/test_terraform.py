@@ -1,4 +1,4 @@
-"""docs/guides/cloud.md, carried out: real Terraform against an EC2 service on loopback, and lab hosts that answer for the instances."""
+"""docs/guides/cloud.md, carried out with real Terraform and an EC2 service on loopback. Lab hosts take the place of the instances."""
 import base64
 import ipaddress
 import json
@@ -30,24 +30,24 @@ UNDO, DESTROY = take(PAGE, "muster setup --undo ")
 
 NETWORK = "198.18.200.0/24"
 SSH_FROM = re.search(r"--ssh-from (\S+)", EMIT)[1]
-# Lab hosts have no cloud-init; the test itself does what its configuration says of ssh.
+# Lab hosts have no cloud-init. The test makes the ssh settings of its configuration itself.
 CLOUD_INIT = "#!/bin/sh\n[ \"$*\" = 'status --wait' ] && echo 'status: done'\n"
 
 
 @pytest.fixture(scope="module")
 def module(muster, service, tmp_path_factory):  # noqa: F811
-    """What the page's first line writes, after terraform init."""
+    """The files that the page's first line writes, after terraform init."""
     folder = tmp_path_factory.mktemp("guide")
     words = shlex.split(EMIT)
     subprocess.run([muster, *words[1:]], cwd=folder, check=True, capture_output=True, timeout=patient(30))
     assert ENTER == f"cd {words[words.index('--to') + 1]}"
     module = Module(folder / ENTER.removeprefix("cd "), service, NETWORK)
-    print(module.run(*shlex.split(INIT), "-no-color"))  # the provider's version, for the campaign's page
+    print(module.run(*shlex.split(INIT), "-no-color"))  # prints the provider's version for the campaign's page
     return module
 
 
 def private_keys(module):
-    """The secret part of each private key: its last lines, without the frame."""
+    """Returns a line from the secret part of each private key."""
     return {path.name: path.read_text().splitlines()[-3] for path in (module.folder / "keys").iterdir() if path.suffix != ".pub"}
 
 
@@ -76,7 +76,7 @@ def test_only_the_cluster_itself_and_one_address_get_in(module):
 
 def test_every_disk_can_hold_a_large_image(module):
     disks = [instance["root_block_device"][0]["volume_size"] for instance in planned(module.plan("-var", "disk_gib=100"), "aws_instance").values()]
-    assert disks == [100, 100, 100]  # the launcher too: AWS refuses a disk that is smaller than the image
+    assert disks == [100, 100, 100]  # the launcher too, because AWS rejects a disk that is smaller than the image
 
 
 @pytest.mark.parametrize("wide", ["0.0.0.0/0", "203.0.113.0/24", ""])
@@ -102,14 +102,15 @@ def test_efa_where_the_type_has_it(module, kind, cards):
     for worker in workers:
         assert worker["placement_group"] == placement["name"]
         assert len(worker["launch_template"]) == (1 if cards else 0)
-    # A public address: from the instance, from its one interface, or an elastic one.
+    # A public address comes from the instance, from its only interface, or as an elastic address.
     assert [worker.get("associate_public_ip_address") for worker in workers] == [None if cards else True] * 2
     assert cards != 1 or interfaces[0]["associate_public_ip_address"] == "true"
     assert len(planned(plan, "aws_eip")) == (2 if cards > 1 else 0)
 
 
 class Instances:
-    """Lab hosts that answer for the instances, with what the instances' user data says. The lab's launcher is the reader's machine, n1 the cluster's."""
+    """Lab hosts that take the place of the instances, configured by the instances' user data. The lab's launcher is the reader's
+    machine, and n1 is the cluster's launcher."""
 
     def __init__(self, lab, outputs, service, login_key):  # noqa: F811
         self.lab, self.login_key = lab, login_key
@@ -118,13 +119,13 @@ class Instances:
         by_key = {config["ssh_keys"]["ed25519_public"]: config["ssh_keys"] for config in map(yaml.safe_load, data)}
         assert len(by_key) == len(lab.hosts)
         status = {host["name"]: host for host in lab.status()["hosts"]}
-        known["launcher"]["public"] = status["n1"]["addresses"][0]  # the service makes up addresses of the internet
+        known["launcher"]["public"] = status["n1"]["addresses"][0]  # the service invents public addresses
         for host, instance in zip(lab.hosts, [known["launcher"], *known["workers"]], strict=True):
             assert ipaddress.ip_address(instance["private"]) in ipaddress.ip_network(NETWORK)
             self.boot(host, status[host]["interfaces"][0], instance["private"], by_key[instance["host_key"]])
 
     def boot(self, host, interface, address, keys):
-        """What EC2 and cloud-init do."""
+        """Does what EC2 and cloud-init would do."""
         def root(script, **more):
             return self.lab.shell(host, script, root=True, **more)
 
@@ -147,7 +148,7 @@ class Reader:
         self.lab = lab
 
     def receives(self, folder, name):
-        """A copy of the folder in the reader's home."""
+        """Copies the folder to the reader's home."""
         packed = subprocess.run(["tar", "-C", folder, "--exclude=.terraform", "-c", "."], check=True, capture_output=True).stdout
         self.lab.shell("launcher", f"mkdir ~/{name} && base64 -d | tar -C ~/{name} -x --no-same-owner", input=base64.b64encode(packed).decode())
 
@@ -155,7 +156,7 @@ class Reader:
         return self._type(lines, ["cd ~/cloud", *lines], code)
 
     def types_there(self, *lines, code=0):
-        """On the cluster's launcher, each block in a shell of its own."""
+        """Types each block in a separate shell on the cluster's launcher."""
         assert LOGIN == 'ssh "$launcher"'
         (address,) = [line for line in LAUNCHER if line.startswith("launcher=")]
         return self._type(lines, ["cd ~/cloud", address, f"{LOGIN} -n {shlex.quote('; '.join(['set -e', *lines]))}"], code)
@@ -169,7 +170,7 @@ class Reader:
 
 @pytest.fixture
 def applied(module):
-    """After terraform apply, and destroyed in the end."""
+    """The state after terraform apply. Destroyed at the end."""
     text = module.run(*shlex.split(APPLY), "-no-color", input="yes\n")
     yield text
     module.run("terraform", "destroy", "-auto-approve", "-no-color")
@@ -177,7 +178,7 @@ def applied(module):
 
 @pytest.fixture
 def reader(module, applied, service, lab_up, tmp_path):  # noqa: F811
-    """Who has typed everything up to `terraform output`."""
+    """A reader who has typed everything up to `terraform output`."""
     command, _, target = OUTPUT.partition(" > ")
     outputs = json.loads(module.run(*shlex.split(command)))
     lab = lab_up(hosts=3)
@@ -210,7 +211,7 @@ def test_the_guide_leads_to_a_job_and_leaves_nothing(module, service, reader):  
     assert DONE[-1] in waited and "2 hosts" in waited
     pi = r"pi is about 3\.1\d+: 2 ranks"
     assert re.search(pi, reader.types_there(*JOB)) and re.search(pi, RESULT)
-    assert reader.lab.shell("n1", "ls ~ubuntu", root=True).split() == ["cluster.json", "hosts.txt", "job", "known.txt", "muster"]  # no login key
+    assert reader.lab.shell("n1", "ls ~ubuntu", root=True).split() == ["cluster.json", "hosts.txt", "job", "known.txt", "muster"]  # no login key is left
     (address,) = [line for line in LAUNCHER if line.startswith("launcher=")]
     reader.types(address, UNDO)
     assert reader.lab.exec("launcher", "test", "-e", f"/home/{reader.lab.user}/.ssh/muster").returncode != 0
@@ -220,7 +221,7 @@ def test_the_guide_leads_to_a_job_and_leaves_nothing(module, service, reader):  
 
 
 def test_a_stranger_at_an_instances_address_is_refused(reader):
-    """Another key than the one that muster made."""
+    """A host presents a different key from the one that muster made."""
     reader.types(*LAUNCHER)
     reader.lab.command("break", "n2", "host-key")
     reader.types_there(*WORKERS, code=4)

@@ -1,7 +1,8 @@
-"""Validates the objects of Kubernetes on standard input, and prints the kind of each, or why it is refused. Run by the Python of the environment `schemas`.
+"""Validates the Kubernetes objects on standard input and prints the kind of each, or why it is rejected. Runs with the Python of the
+environment `schemas`.
 
-kubernetes-validate has the schemas of Kubernetes itself. The Trainer's models know JobSet and TrainJob; they drop what they do not know, so that an
-object that comes back from them unchanged has no unknown fields.
+kubernetes-validate has the schemas of Kubernetes itself. The Trainer's models know JobSet and TrainJob. They drop unknown fields, so an
+object that they return unchanged has none.
 """
 import sys
 
@@ -43,5 +44,5 @@ for one in yaml.safe_load_all(sys.stdin):
     try:
         check(one)
         print(one["kind"])
-    except Exception as error:  # each schema has its own
+    except Exception as error:  # each schema raises its own exceptions
         print("refused:", " ".join(f"{type(error).__name__}: {error}".split()))

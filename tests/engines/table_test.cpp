@@ -1,4 +1,4 @@
-// What holds for every row, so that a new engine needs no test of its own here.
+// Properties of every row, so that a new engine needs no test of its own here.
 #include <set>
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Engines, RankVariablesAreComplete) {
   }
 }
 
-// The kernel cuts a process's name after 15 letters, so a longer one would never be found.
+// The kernel cuts process names after 15 characters, so a longer one would never be found.
 TEST(Engines, NamesOfProcessesFitTheKernel) {
   for (const Kind& kind : all()) {
     for (const std::string_view name : kind.processes) EXPECT_LE(name.size(), 15U) << name;

@@ -73,10 +73,10 @@ TEST(Explanation, OfExceptionsInSeveralFilesNamesTheOneOnStandardError) {
   ASSERT_EQ(found.causes.size(), 2u);
   EXPECT_EQ(found.causes[0].text, "ValueError: no shard 19");
   EXPECT_EQ(found.confidence, Confidence::kHigh);
-  // Also printed on standard output, where it is not the last one.
+  // The text is also printed on standard output, where it is not the last line.
   EXPECT_EQ(explain(scanned({{"err", handled + fatal}, {"out", fatal + handled}})).causes[0].text,
             "ValueError: no shard 19");
-  // Nobody knows the order of other files.
+  // For other files, the order of their lines is unknown.
   EXPECT_EQ(explain(scanned({{"a.log", fatal}, {"b.log", handled}})).confidence,
             Confidence::kMedium);
 }
@@ -182,7 +182,7 @@ TEST(Explanation, OfAConsequenceInAChainNamesTheExceptionThatItHides) {
   EXPECT_EQ(found.consequences.size(), 1u);
 }
 
-// A progress bar is redrawn many times on the line on which the traceback begins.
+// A progress bar redraws the line on which the traceback begins many times.
 TEST(Explanation, FindsATracebackBehindAProgressBar) {
   std::string bar;
   for (int i = 0; i < 2000; ++i) bar += "\r 50%|#####     | " + std::to_string(i) + "/4000 [00:12]";
@@ -275,7 +275,7 @@ TEST(Explanation, OfAnEnginesWrappedHelpReadsItsParagraph) {
   EXPECT_EQ(found.causes.front().failure->id, "not-enough-slots");
 }
 
-// Of an engine that wraps its report, the first line names the failure and the others the rank.
+// If an engine wraps its report, the first line names the failure and later lines name the rank.
 TEST(Explanation, TakesValuesFromTheWholeParagraph) {
   const std::string ruler(70, '=');
   const Evidence found = scanned(ruler +
@@ -284,7 +284,7 @@ TEST(Explanation, TakesValuesFromTheWholeParagraph) {
                                  ruler + "\n");
   ASSERT_EQ(found.failures.size(), 1u);
   EXPECT_EQ(found.failures[0].failure->id, "hydra-bad-termination");
-  EXPECT_EQ(found.failures[0].count, 2u);  // lines
+  EXPECT_EQ(found.failures[0].count, 2u);  // the count of lines
   EXPECT_EQ(found.failures[0].first[0].values.at("pid"), "4711");
   EXPECT_EQ(found.failures[0].first[0].values.at("host"), "n2");
 }
@@ -428,7 +428,7 @@ TEST(Explanation, LetsNoHostileValueIntoAStep) {
   EXPECT_FALSE(step_values("evil.example.org", {.hosts = {"n1", "n2"}}).contains("host"));
 }
 
-// The whole way, from a hostile log to what is shown.
+// Tests the whole path from a hostile log to the output.
 TEST(Scan, OfManyOriginsNeedsLittleMemory) {
   Scan scan(whole_matcher());
   scan.begin("log");

@@ -1,8 +1,8 @@
-"""Writes docs/results/failures.md from what the tests recorded: which failure of the catalogue `muster check` found before a job, and which `muster
-explain` named after it.
+"""Writes docs/results/failures.md from the tests' records: which failures of the catalogue `muster check` found before a job, and which
+`muster explain` named after it.
 
-A test that proves it says so with pytest's record_property: "found before", "named after", "named as a consequence" or "not blamed", and as the
-value the failure's id. If one test shows several, the value may be "ID | a name for how".
+A test that proves it says so with pytest's record_property: "found before", "named after", "named as a consequence" or "not blamed",
+with the failure's id as the value. If one test shows several failures, the value may be "ID | a name for how".
 """
 import datetime
 import re
@@ -31,7 +31,7 @@ the lab shows their files, and nothing runs on them. For *pattern only*, a test 
 
 
 class Case:
-    """A test, as JUnit's XML has it."""
+    """A test in JUnit's XML."""
 
     def __init__(self, element):
         self.name = element.get("name")
@@ -42,13 +42,13 @@ class Case:
 
     @property
     def how(self):
-        """What is in the brackets of a test with parameters, else its name."""
+        """The text in brackets of a test with parameters, else its name."""
         given = re.search(r"\[(.*)\]$", self.name)
         return given[1] if given else self.name.removeprefix("test_").replace("_", " ")
 
 
 def cases_of(files):
-    """The latest result of each test, of several runs in their order."""
+    """The latest result of each test, given several runs in order."""
     latest = {}
     for file in files:
         for element in ElementTree.parse(file).iter("testcase"):
@@ -58,7 +58,7 @@ def cases_of(files):
 
 
 def proofs_of(cases):
-    """id -> proof -> names of what made it happen"""
+    """Returns id -> proof -> names of what made it happen."""
     proofs = defaultdict(lambda: defaultdict(list))
     for case in cases:
         for name, value in case.properties if case.passed else []:
@@ -70,7 +70,7 @@ def proofs_of(cases):
 
 
 def quoted_lines():
-    """id -> number of quoted lines that a test compares with its patterns"""
+    """Returns id -> number of quoted lines that a test compares with its patterns."""
     counts = defaultdict(int)
     for file in (ROOT / "tests/catalogue/lines").glob("*.yaml"):
         for id, lines in yaml.safe_load(file.read_text(encoding="utf-8")).items():
@@ -79,7 +79,7 @@ def quoted_lines():
 
 
 def topics(muster):
-    """topic -> its failures, of those that muster lists"""
+    """Returns topic -> its failures, among those that muster lists."""
     listed = subprocess.run([muster, "explain", "--list"], capture_output=True, text=True, check=True, timeout=60).stdout
     ids = set(re.findall(r"^  ([a-z0-9-]+) ", listed, re.M))
     found = {file.stem: [failure for failure in yaml.safe_load(file.read_text(encoding="utf-8")) if failure["id"] in ids]

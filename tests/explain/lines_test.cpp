@@ -1,4 +1,4 @@
-// Every line of tests/catalogue/lines, quoted from real logs, shows the failure below which it is
+// Every line of tests/catalogue/lines, quoted from real logs, shows the failure under which it is
 // listed and no other cause.
 #include <algorithm>
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace muster::explain {
 namespace {
 
 struct Quoted {
-  std::string id;  // "healthy": no cause may be seen in it
+  std::string id;  // "healthy": the line must show no cause
   std::string line;
   std::set<std::string> also;
 };
@@ -33,7 +33,7 @@ std::vector<Quoted> quoted_lines() {
   return lines;
 }
 
-// The failures that are seen in each line.
+// The failures that each line shows.
 std::vector<std::set<const catalogue::Failure*>> seen_in(const std::vector<Quoted>& lines) {
   std::vector<std::set<const catalogue::Failure*>> seen;
   for (const Quoted& quoted : lines) {

@@ -1,4 +1,4 @@
-// What ranks print before they give up, in words that the catalogue does not have.
+// Errors that ranks print before they end and that are not in the catalogue.
 #include <csignal>
 
 #include <gtest/gtest.h>

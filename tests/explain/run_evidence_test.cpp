@@ -1,4 +1,4 @@
-// What a run knows beyond its output: signals, findings of the checks, and the logs of kernels.
+// Evidence of a run beyond its output: signals, findings of the checks, and kernel logs.
 #include "explain/run_evidence.hpp"
 
 #include <csignal>
@@ -89,7 +89,7 @@ TEST(RunEvidence, OfTheKernelNamesMemoryOnlyIfTheRankWasKilled) {
   EXPECT_EQ(found.causes.size(), 1U);
   EXPECT_EQ(found.confidence, Confidence::kHigh);
   EXPECT_EQ(found.causes[0].place.file, "kernel log of n2");
-  run.fatal_signal.reset();  // of another program on the host
+  run.fatal_signal.reset();  // a signal of another program on the host
   EXPECT_EQ(first_id(explained(kRaised, run)), "ValueError: no shard 19");
   EXPECT_EQ(explained(kRaised, run).confidence, Confidence::kHigh);
   run = killed_by(SIGKILL);
@@ -119,7 +119,7 @@ TEST(RunEvidence, OfTheKernelDoesNotComeBeforeACrash) {
   EXPECT_EQ(explained("", run).confidence, Confidence::kMedium);
   run.findings = {{.id = "nccl-dev-shm-full", .what = "it", .is_error = true}};
   EXPECT_EQ(explained("", run).confidence, Confidence::kMedium);
-  // The kernel ends a program with this signal because of such an error.
+  // For such an error, the kernel ends a program with this signal.
   run = killed_by(SIGBUS);
   run.kernel = kernel_log("n2", "mce: [Hardware Error]: Machine check events logged\n");
   const Explanation bus = explained("", run);
@@ -185,7 +185,7 @@ TEST(RunEvidence, OfAGpuInTheKernelsLogComesBeforeAnErrorAboutGpusOnly) {
   EXPECT_EQ(explained(of_gpu, run).confidence, Confidence::kMedium);
   run.first_failed_pid = 57;
   EXPECT_EQ(explained(of_gpu, run).confidence, Confidence::kMedium);
-  run.first_failed_pid = 5;  // which the driver names
+  run.first_failed_pid = 5;  // the driver's message names this process
   EXPECT_EQ(first_id(explained(of_gpu, run)), xid);
   EXPECT_EQ(explained(of_gpu, run).confidence, Confidence::kHigh);
 }
@@ -202,7 +202,7 @@ TEST(RunEvidence, OfAGpuInTheKernelsLogDoesNotComeBeforeMemoryThatIsTooSmall) {
   EXPECT_EQ(found.confidence, Confidence::kHigh);
 }
 
-// PyTorch aborts the process when its watchdog sees an error of NCCL.
+// PyTorch aborts the process when its watchdog sees an NCCL error.
 TEST(RunEvidence, OfAGpuInTheKernelsLogComesBeforeAnAbort) {
   RunKnowledge run = killed_by(SIGABRT);
   run.kernel = kernel_log("n2", "NVRM: Xid (PCI:0000:18:00): 79, pid=5, GPU has fallen off\n");
@@ -246,7 +246,8 @@ TEST(RunEvidence, OfTheChecksIsAPossibleCauseIfNothingElseIs) {
   EXPECT_EQ(first_id(explained(kRaised, with_finding("nccl-dev-shm-full", true))),
             "ValueError: no shard 19");
   RunKnowledge stopped = with_finding("nccl-dev-shm-full", true);
-  stopped.fatal_signal = FatalSignal{.signal = SIGUSR1};  // which is no sign of the finding
+  // This signal does not indicate the finding.
+  stopped.fatal_signal = FatalSignal{.signal = SIGUSR1};
   EXPECT_EQ(explained("", stopped).confidence, Confidence::kMedium);
   EXPECT_EQ(first_id(explained("", with_finding("nccl-dev-shm-full", true, {"n1"}))), "none");
   EXPECT_EQ(first_id(explained("", with_finding("no-such-failure", true))), "none");

@@ -1,4 +1,4 @@
-// What `muster explain` finds in a text.
+// The result of `muster explain` for a text.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace muster::explain {
 
-// Of the whole catalogue; made once.
+// The matcher of the whole catalogue, made once.
 inline const Matcher& whole_matcher() {
   static const Matcher matcher(catalogue::failures());
   return matcher;

@@ -1,7 +1,7 @@
-"""Each recipe makes one failure happen on lab hosts, with real engines. `muster check` must find it beforehand, on the right host, or `muster
-explain` must name it first, from what the engine really printed.
+"""Each recipe makes one failure happen on lab hosts, with real engines. Either `muster check` must find it beforehand, on the right
+host, or `muster explain` must name it first, given the engine's real output.
 
-CI runs a few of them; campaigns/failures runs all and writes docs/results/failures.md. Recipes are in tests/explain/recipes.
+CI runs a few of them. campaigns/failures runs all and writes docs/results/failures.md. The recipes are in tests/explain/recipes.
 """
 import json
 import os
@@ -52,7 +52,7 @@ def compile_mpi_programs(folder, mpis):
 
 @pytest.fixture(scope="session")
 def shared(request, shared_folder):
-    """The recipes' files, and the MPI program for each MPI with which a recipe to be run starts it; labs come up after this."""
+    """The recipes' files, and the MPI program for each MPI that a selected recipe needs. Labs must start after it exists."""
     recipes = [item.callspec.params["recipe"] for item in request.session.items if "recipe" in getattr(item, "fixturenames", ())]
     mpis = sorted({recipe.mpi for recipe in recipes if "PROGRAM" in recipe.command})
     made_once(shared_folder / "recipes", write_files)
@@ -62,7 +62,7 @@ def shared(request, shared_folder):
 
 @pytest.fixture(scope="module")
 def start_lab(shared, tmp_path_factory):
-    """start_lab(up, "hosts=3 nics=2") -> Lab, whose hosts let the launcher's user in."""
+    """Yields start_lab(up, "hosts=3 nics=2"), which returns a Lab whose hosts accept the launcher's user."""
     def start(up, words):
         flags = dict(word.split("=", 1) for word in words.split())
         folder = None
@@ -81,7 +81,7 @@ def start_lab(shared, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def labs(module_lab_up, start_lab):
-    """By their flags; each starts when the first recipe needs it."""
+    """Labs by their flags. Each starts when the first recipe needs it."""
     started = {}
 
     def get(words):
@@ -111,7 +111,7 @@ def made(recipe, lab, shared):
 
 
 def run(recipe, lab, shared):
-    """What the command printed on both streams, as a file of the launcher's user has it."""
+    """Runs the command and returns its output, both streams together, like a log file of the launcher's user."""
     command = recipe.filled(recipe.command, shared)
     if PATIENCE != 1:  # hosts of a busy machine are slow, not dead
         command = re.sub(r"\bmuster (run|check) (?!.*--answer-within)", r"muster \1 --answer-within 45 ", command)
@@ -122,7 +122,7 @@ def run(recipe, lab, shared):
 
 
 def is_found(recipe, log):
-    """Nothing else is found. A container that may not raise limits has no unlimited memlock for hosts that show RDMA."""
+    """Checks that nothing else was found. In a container that cannot raise limits, hosts that show RDMA lack an unlimited memlock."""
     findings = [json.loads(line) for line in log.splitlines()]
     if "like=" in recipe.lab:
         findings = [one for one in findings if one["id"] != "rdma-memlock" or recipe.id == "rdma-memlock"]
@@ -148,7 +148,7 @@ def is_named(recipe, lab, log):
         assert id not in named
     first = (causes + consequences)[0]
     assert recipe.hosts is None or tuple(first["hosts"]) == recipe.hosts, first
-    # An engine may end a rank before it says the same as the others.
+    # An engine may end a rank before that rank prints the same as the others.
     assert recipe.ranks is None or first["ranks"] and set(first["ranks"]) <= set(recipe.ranks), first
     assert re.search(recipe.says, "\n".join([first["title"], *first["fix"]])), first
 

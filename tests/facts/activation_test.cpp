@@ -49,7 +49,7 @@ TEST(Activation, sources_a_file_whose_own_commands_may_fail) {
   EXPECT_EQ(done.environment.at("MUSTER_A"), "1");
 }
 
-// The script of oneAPI refuses to run twice, and an image may have run it once.
+// oneAPI's script refuses to run twice, and a container image may have run it already.
 TEST(Activation, sources_setvars_where_it_ran_before) {
   FakeTree tree;
   const std::string file = tree.write("setvars.sh",
@@ -124,7 +124,8 @@ TEST(Environment, digest_names_what_was_set_or_changed) {
   const Variables after = {{"A", "1"}, {"B", "2"}, {"C", "2"}, {"PWD", "/x"}, {"_", "env"}};
   const auto digest = changed_digest(before, after);
   ASSERT_EQ(digest.size(), 2U);
-  EXPECT_EQ(digest.at("B"), digest.at("C"));  // of equal values, which are not in it
+  // Equal values have equal digests, which do not contain them.
+  EXPECT_EQ(digest.at("B"), digest.at("C"));
   EXPECT_EQ(digest.at("B").size(), 32U);
 }
 

@@ -30,7 +30,7 @@ TEST(Container, IsKnownByWhatItsEngineMounts) {
 TEST(Container, LacksCapabilitiesOfItsBoundingSet) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(lacking_capabilities("CapEff:\t0000000000000000\nCapBnd:\t00000000a80425fb\n"),
-            (Names{"IPC_LOCK", "SYS_NICE", "SYS_PTRACE"}));  // Docker's own choice
+            (Names{"IPC_LOCK", "SYS_NICE", "SYS_PTRACE"}));  // Docker's default set
   EXPECT_EQ(lacking_capabilities("CapBnd:\t000001ffffffffff\n"), Names());
   EXPECT_EQ(lacking_capabilities("CapBnd:\t00000000a88425fb\n"), (Names{"IPC_LOCK", "SYS_PTRACE"}));
   EXPECT_EQ(lacking_capabilities("CapBnd:\tnonsense\n"), Names());

@@ -16,7 +16,7 @@ void put(std::string& file, std::size_t offset, const T& value) {
 }
 
 TEST(Elf, of_a_real_program) {
-  const auto file = MappedFile::open("/proc/self/exe");  // this test, a dynamic program
+  const auto file = MappedFile::open("/proc/self/exe");  // this test itself, a dynamic program
   ASSERT_TRUE(file);
   EXPECT_TRUE(is_elf(file->bytes()));
   EXPECT_TRUE(elf_interpreter(file->bytes()).value_or("").find("ld-") != std::string::npos);
@@ -72,7 +72,7 @@ TEST(Elf, offsets_out_of_the_file_are_harmless) {
   }
 }
 
-// The last segment of notes has these, the others have none.
+// Makes a file whose last note segment has these notes; the other segments have none.
 std::string file_with_notes(const std::string& notes, std::uint16_t segments = 1) {
   std::string file(sizeof(Elf64_Ehdr) + segments * sizeof(Elf64_Phdr), '\0');
   Elf64_Ehdr header{};

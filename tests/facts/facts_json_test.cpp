@@ -130,7 +130,7 @@ TEST(FactsJson, text_that_is_no_utf8_is_replaced) {
   EXPECT_TRUE(parse_facts(to_json(facts)));
 }
 
-// Adds what a hostile host would to every text below, and to every name in a map.
+// Appends hostile text to every string in the JSON, and to every name in a map.
 void spoil(nlohmann::json& json, const std::string& with) {
   if (json.is_string()) json = json.get<std::string>() + with;
   if (!json.is_structured()) return;
@@ -209,7 +209,7 @@ TEST(FactsJson, bounds_lists_and_texts) {
   EXPECT_FALSE(parse_facts(replaced(to_json(full()), "\"numpy\":\"2.1.0\"", packages)));
 }
 
-// A line from a host may have 8 MiB.
+// A line from a host may have up to 8 MiB.
 TEST(FactsJson, of_all_the_software_that_muster_reports_fit_a_line) {
   Facts facts = full();
   for (std::size_t i = 0; i < kMostPackages; ++i) {

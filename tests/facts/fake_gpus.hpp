@@ -1,5 +1,5 @@
-// Hosts with GPUs as folders and tools, in the forms that the drivers and tools really use. Nothing
-// here ran on a GPU.
+// Hosts with GPUs as folders and tools, in the forms that real drivers and tools use. Nothing here
+// ran on a GPU.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace muster::facts {
 
-// Buses of the GPUs of an eight-GPU board, the first four on NUMA node 0.
+// PCI buses of the GPUs on a board with eight; the first four are on NUMA node 0.
 inline constexpr std::array<const char*, 8> kBuses = {"1b", "43", "52", "61",
                                                       "9d", "c3", "d1", "df"};
 
@@ -24,16 +24,17 @@ inline std::string uuid_of(std::size_t gpu) {
   return fmt::format("GPU-{:08x}-25c4-8456-a90c-1505e82394a2", gpu);
 }
 
-// One host; a test breaks something before it calls `read`.
+// One host. A test breaks something before it calls `read`.
 class FakeGpuHost {
  public:
   FakeTree tree;
-  std::vector<std::vector<std::string>> rows = {};  // of nvidia-smi, by wanted_fields()
-  std::vector<std::string> refused = {};            // fields that this driver does not know
-  std::string said = {};                            // by nvidia-smi before the rows
+  // nvidia-smi's rows, in the order of wanted_fields()
+  std::vector<std::vector<std::string>> rows = {};
+  std::vector<std::string> refused = {};  // fields that this driver does not know
+  std::string said = {};                  // printed by nvidia-smi before the rows
   std::string apps = {};
   std::string links = {};
-  std::string listed = {};  // -L
+  std::string listed = {};  // the output of -L
   std::string remaps = {};
   int code = 0;
   int listed_code = 0;
@@ -108,7 +109,7 @@ class FakeGpuHost {
     tree.write("dev/kmsg", "");
   }
 
-  // Answers as nvidia-smi does, for the questions that muster asks.
+  // Writes a tool that answers muster's questions like nvidia-smi.
   void write_tool() {
     const std::string answers = tree.root() + "/answers";
     std::string text = said;
@@ -164,7 +165,7 @@ sys.exit({2} if asked == "-L" else 0)
   }
 };
 
-// Eight H100 with NVSwitches.
+// Eight H100 GPUs with NVSwitches.
 inline void make_h100_host(FakeGpuHost& host) {
   host.add_driver();
   for (std::size_t gpu = 0; gpu < kBuses.size(); ++gpu) host.add_nvidia(gpu);

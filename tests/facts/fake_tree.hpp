@@ -1,4 +1,4 @@
-// A folder of small files for a probe to read instead of /sys or /proc; gone after the test.
+// A folder of small files that a probe reads instead of /sys or /proc. Removed after the test.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,13 @@
 
 namespace muster::facts {
 
-inline constexpr auto kDeadline = std::chrono::seconds(30);  // for a command that a probe asks
+inline constexpr auto kDeadline = std::chrono::seconds(30);  // for commands that a probe runs
 
 class FakeTree {
  public:
   [[nodiscard]] const std::string& root() const { return folder_.path(); }
 
-  // Its path.
+  // Returns the file's path.
   std::string write(const std::string& name, const std::string& content, int mode = 0644) {
     const std::string path = root() + "/" + name;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());

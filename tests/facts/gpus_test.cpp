@@ -22,7 +22,7 @@ TEST(Gpus, a_host_without_any_starts_no_tool) {
   FakeGpuHost host;
   host.tree.write("sys/bus/pci/devices/0000:00:02.0/vendor", "0x8086\n");
   host.tree.write("sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
-  host.tree.write("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");  // a node of processors
+  host.tree.write("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");  // a node of CPUs
   host.write_tool();
   const GpuReport report = host.read();
   EXPECT_TRUE(report.gpus.empty());
@@ -54,8 +54,8 @@ TEST(Gpus, of_an_h100_host) {
   EXPECT_EQ(gpu.ecc_uncorrected, 0);
   EXPECT_EQ(gpu.remap_pending, false);
   EXPECT_EQ(gpu.remap_failed, false);
-  EXPECT_FALSE(gpu.retired_pages_pending);  // not of this GPU
-  EXPECT_TRUE(gpu.throttled_by.empty());    // idle is no reason
+  EXPECT_FALSE(gpu.retired_pages_pending);  // pending on another GPU
+  EXPECT_TRUE(gpu.throttled_by.empty());    // being idle is not reported as a reason
   EXPECT_EQ(gpu.mig, false);
   EXPECT_EQ(gpu.persistence, true);
   EXPECT_EQ(gpu.compute_mode, "Default");
@@ -73,7 +73,7 @@ TEST(Gpus, of_an_h100_host) {
   EXPECT_EQ(report.gpus[1].processes[0].memory_bytes, std::int64_t{532} << 20);
 }
 
-// Driver 470: what it does not know is asked for in the older way, or not at all.
+// Driver 470: fields that it does not know are requested in the older form, or not at all.
 TEST(Gpus, of_an_older_driver) {
   FakeGpuHost host;
   make_h100_host(host);
@@ -155,7 +155,7 @@ TEST(Gpus, one_that_nvidia_smi_leaves_out_is_lost_unless_it_is_withheld) {
   make_h100_host(host);
   host.rows.erase(host.rows.begin() + 1, host.rows.end());
   EXPECT_NE(host.read().gpus.at(1).problem.find("nvidia-smi does not list it"), std::string::npos);
-  host.tree.write("dev/nvidia0", "");  // a container that got only this one
+  host.tree.write("dev/nvidia0", "");  // a container that has only this device
   const GpuReport report = host.read();
   ASSERT_EQ(report.gpus.size(), 1U);
   EXPECT_EQ(report.gpus[0].problem, "");
@@ -166,7 +166,7 @@ TEST(Gpus, of_a_container_or_slurm_step_without_any) {
   make_h100_host(host);
   host.has_tool = false;
   GpuSources sources = host.sources();
-  sources.in_container = true;  // a container sees the driver's files even so
+  sources.in_container = true;  // a container sees the driver's files even without devices
   EXPECT_TRUE(read_gpus(sources).gpus.empty());
   FakeGpuHost step;
   make_h100_host(step);
@@ -200,7 +200,7 @@ TEST(Gpus, what_nvidia_smi_says_when_it_fails_is_passed_on) {
   host.rows = {{"Failed to initialize NVML: Driver/library version mismatch"}};
   host.code = 18;
   const GpuReport report = host.read();
-  EXPECT_EQ(report.gpus.size(), 8U);  // as the driver's files have them
+  EXPECT_EQ(report.gpus.size(), 8U);  // as listed in the driver's files
   EXPECT_EQ(report.gpus[0].problem, "");
   EXPECT_EQ(report.gpus[0].numa_node, 0);
   EXPECT_EQ(not_seen_text(report),
@@ -255,7 +255,8 @@ TEST(Gpus, the_fabric_manager_cannot_be_seen_from_a_container_or_with_hidepid) {
   FakeGpuHost host;
   make_h100_host(host);
   std::filesystem::remove_all(host.tree.root() + "/proc/4242");
-  EXPECT_FALSE(host.read().drivers.fabric_manager);  // nothing of root's: hidepid
+  // No process of root is visible because of hidepid.
+  EXPECT_FALSE(host.read().drivers.fabric_manager);
   host.tree.write("proc/1/comm", "systemd\n");
   EXPECT_EQ(host.read().drivers.fabric_manager, false);
   GpuSources sources = host.sources();
@@ -373,10 +374,10 @@ TEST(Gpus, IntelsCardsAreThoseOfDrmWithADeviceFile) {
     std::filesystem::create_symlink("../../../bus/pci/devices/" + address,
                                     tree.root() + "/sys/class/drm/" + name + "/device");
   };
-  add("renderD128", "0000:00:02.0", "0x8086");  // in the processor
+  add("renderD128", "0000:00:02.0", "0x8086");  // the CPU's integrated GPU
   add("renderD129", "0000:29:00.0", "0x8086");
   add("renderD130", "0000:9a:00.0", "0x8086");
-  add("renderD131", "0000:b0:00.0", "0x1a03");  // somebody else's
+  add("renderD131", "0000:b0:00.0", "0x1a03");  // another vendor's
   for (const char* name : {"renderD128", "renderD129", "renderD131"}) {
     tree.write(std::string("dev/dri/") + name, "");
   }

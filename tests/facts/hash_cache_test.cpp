@@ -15,7 +15,7 @@ namespace {
 
 constexpr HashBudget kPlenty{.time = std::chrono::hours(1)};
 constexpr HashBudget kNothing{};
-constexpr HashBudget kOnePart{.at_least = 1,  // a part is read whole
+constexpr HashBudget kOnePart{.at_least = 1,  // one part, since a part is read whole
                               .at_least_within = std::chrono::hours(1)};
 
 std::vector<HashedFile> cached(const std::string& path) {
@@ -28,7 +28,7 @@ void write_cache(const std::string& path, const std::vector<HashedFile>& files) 
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
 }
 
-// What the cache would hold of the file, with the given hashes of its parts.
+// The cache entry for the file, with the given hashes of its parts.
 HashedFile entry_of(const std::string& path, std::string parts) {
   struct stat status{};
   EXPECT_EQ(::stat(path.c_str(), &status), 0);
@@ -67,7 +67,8 @@ TEST(HashCache, believes_only_what_is_of_the_same_file) {
   const HashedFile entry = entry_of(file, kOther);
   const std::string real = HashCache("", kPlenty).hash_of(file);
   write_cache(path, {entry});
-  EXPECT_NE(HashCache(path, kPlenty).hash_of(file), real);  // the cached one, though it is wrong
+  // It returns the cached hash, even though that is wrong.
+  EXPECT_NE(HashCache(path, kPlenty).hash_of(file), real);
   EXPECT_NE(HashCache(path, kNothing).hash_of(file), "");
   for (const auto change : {&HashedFile::device, &HashedFile::inode, &HashedFile::bytes}) {
     HashedFile stale = entry;
@@ -92,15 +93,15 @@ TEST(HashCache, reads_on_where_an_earlier_check_ran_out_of_time) {
   EXPECT_EQ(first.hash_of(file), "");
   const std::string part =
       HashCache("", kPlenty)
-          .hash_of(tree.write("first", std::string(kHashedPart, 'x')));  // of one part
+          .hash_of(tree.write("first", std::string(kHashedPart, 'x')));  // only one part
   EXPECT_NE(part, whole);
   const std::string path = tree.root() + "/cache";
   write_cache(path, {entry_of(file, kOther)});
-  EXPECT_EQ(HashCache(path, kOnePart).hash_of(file), "");  // now two of three
+  EXPECT_EQ(HashCache(path, kOnePart).hash_of(file), "");  // two of three parts are done
   HashCache last(path, {.at_least = 2 * kHashedPart - 5, .at_least_within = std::chrono::hours(1)});
   const std::string continued = last.hash_of(file);
   EXPECT_EQ(continued.size(), 32U);
-  EXPECT_NE(continued, whole);  // it began with the cached part
+  EXPECT_NE(continued, whole);  // it continued after the cached part
 }
 
 TEST(HashCache, reads_no_longer_than_the_budget_even_from_a_slow_disk) {
@@ -127,7 +128,7 @@ TEST(HashCache, is_not_for_file_systems_that_other_machines_serve) {
 }
 
 TEST(HashCache, is_kept_for_the_next_check) {
-  const std::string program = "/bin/sh";  // nobody has just written it
+  const std::string program = "/bin/sh";  // not written recently
   FakeTree tree;
   const std::string path = tree.root() + "/cache";
   HashCache first(path, kPlenty);
@@ -176,7 +177,7 @@ TEST(HashCache, refuses_hostile_content) {
     EXPECT_NE(text.find(from), std::string::npos);
     return parse_hashed_files(text.replace(text.find(from), from.size(), to)).size();
   };
-  EXPECT_EQ(with(kOther + kOther, kOther + kOther + kOther), 0U);  // more than it has
+  EXPECT_EQ(with(kOther + kOther, kOther + kOther + kOther), 0U);  // more parts than the file has
   EXPECT_EQ(with(kOther + kOther, kOther + "7"), 0U);
   EXPECT_EQ(with(kOther + kOther, kOther + std::string(32, 'X')), 0U);
   EXPECT_EQ(with("\"format\":2", "\"format\":1"), 0U);
@@ -201,7 +202,7 @@ TEST(HashCache, stays_small) {
   const auto kept = cached(path);
   EXPECT_EQ(kept.size(), kMostHashedFiles);
   EXPECT_EQ(kept.front().path, "/bin/sh");
-  EXPECT_EQ(kept.back().path, "/gone/1");  // the one that was not asked for longest is dropped
+  EXPECT_EQ(kept.back().path, "/gone/1");  // the entry that was unused for longest was dropped
 }
 
 }  // namespace

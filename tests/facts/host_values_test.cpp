@@ -26,7 +26,7 @@ TEST(LockedMemory, has_no_limit_with_the_capability) {
   const std::string with = "Name:\tsh\nCapPrm:\t0\nCapEff:\t0000000000004000\n";
   EXPECT_TRUE(locks_without_limit(with, whole));
   EXPECT_FALSE(
-      locks_without_limit("CapEff:\t00000000a80425fb\n", whole));  // a container's usual set
+      locks_without_limit("CapEff:\t00000000a80425fb\n", whole));  // a container's default set
   EXPECT_FALSE(locks_without_limit(with, "         0       1000          1\n"));
   EXPECT_FALSE(locks_without_limit("", whole));
 }
@@ -34,7 +34,7 @@ TEST(LockedMemory, has_no_limit_with_the_capability) {
 TEST(Resolve, an_unknown_name_has_no_address) {
   const auto none = resolve("no-such-name.invalid", kDeadline);
   if (none) {
-    EXPECT_TRUE(none->empty());  // else: no resolver answered in time
+    EXPECT_TRUE(none->empty());  // otherwise no resolver answered in time
   }
   EXPECT_FALSE(resolve("localhost", kDeadline).value().empty());
 }

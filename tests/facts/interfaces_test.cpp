@@ -32,7 +32,7 @@ TEST(Kinds, of_one_alone) {
                {link(1, "bridge"), kVirtual},
                {link(1, "dummy"), kVirtual},
                {link(1, "ifb"), kVirtual},
-               {link(1, "tun"), kVirtual},  // a tap: with Ethernet frames
+               {link(1, "tun"), kVirtual},  // a tap device, which has Ethernet frames
                {link(1, "tun", 0, ARPHRD_NONE), kTunnel},
                {link(1, "wireguard", 0, ARPHRD_NONE), kTunnel},
                {link(1, "ipip", 0, ARPHRD_TUNNEL), kTunnel},

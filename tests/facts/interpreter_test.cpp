@@ -41,7 +41,8 @@ TEST(Interpreter, is_looked_for_and_so_is_what_env_is_told_to_start) {
                {"#!python3", "python3"},
                {env + "python3", ""},
                {env + "python9", "python9"},
-               {env + "python3 -u", "python3 -u"},  // one word: env finds no such program
+               // A single word: env finds no program of that name.
+               {env + "python3 -u", "python3 -u"},
                {env + "-S python3 -u", ""},
                {env + "-S python9 -u", "python9"},
                {env + "-i sh", ""},

@@ -58,7 +58,7 @@ TEST(MpiIdentity, from_the_answer_of_a_launcher) {
   EXPECT_EQ(identify_mpi_answer("usage: mpirun"), MpiIdentity());
 }
 
-// A launcher that no file explains is asked.
+// If no file identifies a launcher, muster runs it and asks.
 TEST(Mpi, asks_a_launcher_that_is_a_script_of_somebody_s) {
   FakeTree tree;
   const std::string launcher = tree.write(
@@ -72,7 +72,7 @@ TEST(Mpi, asks_a_launcher_that_is_a_script_of_somebody_s) {
 
 TEST(Mpi, is_found_in_the_library_beside_the_launcher) {
   FakeTree tree;
-  // An ELF by its first bytes only: then the whole file is searched.
+  // Only its first bytes are those of an ELF, so the whole file is searched.
   const std::string library = tree.write("lib/libmpi.so.12",
                                          "\x7f"
                                          "ELF\0MPICH Version:\0"
@@ -86,7 +86,8 @@ TEST(Mpi, is_found_in_the_library_beside_the_launcher) {
   EXPECT_GT(mpi.library.bytes, 0U);
 }
 
-// As an administrator makes it: /usr/bin/mpirun is the new one, and the old one's library is left.
+// As an administrator may arrange it: /usr/bin/mpirun links to the new MPI, and the old one's
+// library is still there.
 TEST(Mpi, behind_a_link_is_the_one_that_it_leads_to) {
   FakeTree tree;
   const auto library = [](const std::string& version) {

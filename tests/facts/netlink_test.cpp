@@ -18,12 +18,12 @@ TEST(Attributes, are_padded_to_four_bytes) {
 }
 
 TEST(Attributes, of_impossible_length_end_the_list) {
-  EXPECT_TRUE(parse_attributes("\x03\0\x01\0"s).empty());    // shorter than its own head
-  EXPECT_TRUE(parse_attributes("\xff\0\x01\0xx"s).empty());  // longer than what is there
+  EXPECT_TRUE(parse_attributes("\x03\0\x01\0"s).empty());    // shorter than its own header
+  EXPECT_TRUE(parse_attributes("\xff\0\x01\0xx"s).empty());  // longer than the available bytes
   EXPECT_TRUE(parse_attributes("\x04\0"s).empty());
 }
 
-// A message of this type, sequence and sender left out.
+// A message of this type, without sequence number and sender.
 std::string message(char type, const std::string& body) {
   return std::string{static_cast<char>(16 + body.size())} + "\0\0\0"s + type +
          std::string(11, '\0') + body;

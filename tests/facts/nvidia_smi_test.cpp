@@ -63,7 +63,7 @@ TEST(NvidiaSmi, links_that_are_down) {
       gpus);
   EXPECT_EQ(gpus[0].nvlinks_up, 1);
   EXPECT_EQ(gpus[0].nvlinks_down, 1);
-  EXPECT_EQ(gpus[1].nvlinks_down, -1);  // nothing was said about it
+  EXPECT_EQ(gpus[1].nvlinks_down, -1);  // unknown, because the output did not mention them
 }
 
 TEST(Xids, need_no_time_in_front) {

@@ -41,7 +41,8 @@ TEST(OpenedLibraries, of_ucx_and_libfabric_lie_below_them) {
   const std::string ucs = tree.write("lib/libucs.so.0", "");
   const std::string fabric = tree.write("lib/libfabric.so.1", "");
   const std::string ib = tree.write("lib/ucx/libuct_ib.so.0.0.0", "");
-  std::filesystem::create_symlink(ib, tree.root() + "/lib/ucx/libuct_ib.so.0");  // the same
+  // A link to the same library.
+  std::filesystem::create_symlink(ib, tree.root() + "/lib/ucx/libuct_ib.so.0");
   const std::string efa = tree.write("lib/libfabric/libefa-fi.so", "");
   const Paths found = plugins_of({{{"libucs.so.0", ucs}, {"libfabric.so.1", fabric}}}, {});
   ASSERT_EQ(found.size(), 2U);

@@ -11,7 +11,7 @@ namespace {
 TEST(Program, a_name_is_looked_up_in_path_only) {
   FakeTree tree;
   const std::string in_path = tree.write("bin/tool", "#!/bin/sh\n", 0755);
-  tree.write("bin/data", "", 0644);  // not executable: PATH does not count
+  tree.write("bin/data", "", 0644);  // not executable, so PATH lookup ignores it
   tree.write("job/tool", "#!/bin/sh\n", 0755);
   const std::string script = tree.write("job/train.py", "print()\n", 0644);
   const std::string path = "/nowhere:" + tree.root() + "/bin";

@@ -18,7 +18,7 @@ TEST(Torch, version_is_the_one_that_version_py_sets) {
 }
 
 std::string fake_torch(FakeTree& tree, const std::string& folder, const std::string& version) {
-  tree.write(folder + "/torch/__init__.py", "raise SystemExit(9)\n");  // never imported
+  tree.write(folder + "/torch/__init__.py", "raise SystemExit(9)\n");  // must never be imported
   tree.write(folder + "/torch/version.py", "__version__ = '" + version + "'\n");
   return tree.root() + "/" + folder;
 }
@@ -38,7 +38,7 @@ TEST(Torch, is_found_where_python_finds_it) {
   EXPECT_TRUE(not_seen.empty());
 }
 
-// A Python with its own package folder, like that of a virtual environment.
+// A Python with its own package folder, as in a virtual environment.
 TEST(Torch, is_found_through_a_pth_file) {
   FakeTree tree;
   const std::string elsewhere = fake_torch(tree, "elsewhere", "9.2");
@@ -57,7 +57,7 @@ TEST(Torch, is_found_through_a_pth_file) {
             answer->sys_path.end());
 }
 
-// The login set them, so they are still in muster's own environment.
+// The login set these variables, so muster's own environment still has them.
 TEST(Torch, is_not_found_through_variables_that_activation_unset) {
   FakeTree tree;
   const std::string packages = fake_torch(tree, "packages", "9.3");

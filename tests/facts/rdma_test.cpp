@@ -39,7 +39,7 @@ TEST(Rdma, ports_with_the_gids_in_use) {
   EXPECT_FALSE(ports[1].active);
 }
 
-// As in /sys: DEVICE/device leads to the folder of a PCI device, whose driver is a link too.
+// As in /sys: DEVICE/device is a link to the folder of a PCI device, whose driver is a link too.
 void add_pci_device(const FakeTree& tree, const std::string& device, const std::string& address,
                     const std::string& driver) {
   namespace fs = std::filesystem;
@@ -54,7 +54,7 @@ TEST(Rdma, what_the_card_behind_a_port_is) {
   add_pci_device(tree, "mlx5_3", "0000:5d:00.0", "mlx5_core");
   tree.write("pci/0000:5d:00.0/numa_node", "1\n");
   tree.write("pci/0000:5d:00.0/net/ens3np0/dev_port", "0\n");
-  tree.write("pci/0000:5d:00.0/net/ens3np1/dev_port", "1\n");  // of another port
+  tree.write("pci/0000:5d:00.0/net/ens3np1/dev_port", "1\n");  // the interface of another port
   tree.write("class/mlx5_3/fw_ver", "28.39.1002\n");
   tree.write("class/mlx5_3/board_id", "MT_0000000838\n");
   const std::string port = "class/mlx5_3/ports/1/";
@@ -111,11 +111,11 @@ TEST(PeerMemory, dmabuf_needs_kernel_and_driver) {
   FakeTree tree;
   EXPECT_EQ(read_peer_memory("6.8.0", tree.root()).dmabuf, std::nullopt);
   tree.write(kOptions, kGoodOptions);
-  EXPECT_EQ(read_peer_memory("6.8.0", tree.root()).dmabuf, std::nullopt);  // which driver?
+  EXPECT_EQ(read_peer_memory("6.8.0", tree.root()).dmabuf, std::nullopt);  // the driver is unknown
   tree.write(kVersion, "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54\n");
   EXPECT_EQ(read_peer_memory("6.8.0", tree.root()).dmabuf, true);
   EXPECT_EQ(read_peer_memory("6.9.0", tree.root()).dmabuf,
-            std::nullopt);  // its options are not there
+            std::nullopt);  // the driver's options are missing
   tree.write(kVersion, "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54\n");
   EXPECT_EQ(read_peer_memory("6.9.0", tree.root()).dmabuf, false);
   tree.write(kVersion, "");

@@ -55,9 +55,9 @@ TEST(PrivateGroup, holds_the_user_alone) {
   EXPECT_TRUE(is_private(7, "own:x:7:ada\n"));
   EXPECT_FALSE(is_private(1000, "ada:x:1000:ada,bob\n"));
   EXPECT_FALSE(is_private(1000, "ada:x:1000:bob\n"));
-  EXPECT_FALSE(is_private(1001, "bob:x:1001:\n"));  // somebody else's
+  EXPECT_FALSE(is_private(1001, "bob:x:1001:\n"));  // bob's group
   EXPECT_FALSE(is_private(7, "empty:x:7:\n"));
-  EXPECT_FALSE(is_private(1000, "other:x:5:\n"));  // of no name
+  EXPECT_FALSE(is_private(1000, "other:x:5:\n"));  // no group has the number 1000
 }
 
 TEST(PrivateGroup, is_trusted_on_debian_and_its_kin) {

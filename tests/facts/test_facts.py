@@ -1,4 +1,4 @@
-"""muster facts on this machine, and on hosts of the lab that something is wrong with."""
+"""muster facts on this machine, and on lab hosts with faults."""
 import json
 import os
 import subprocess
@@ -55,7 +55,7 @@ def test_an_mpi_is_known_without_running_it(muster, launcher, kind):
     if not os.access(launcher, os.X_OK):
         pytest.skip(f"no {launcher} here")
     found = [one for one in facts(muster, "--launcher", launcher)["mpi"] if one["launcher"] == launcher]
-    assert len(found) == 1  # also where it is the one in PATH
+    assert len(found) == 1  # only once, although it is also the one in PATH
     assert found[0]["kind"] == kind
     assert os.path.basename(found[0]["library"]["path"]).startswith("libmpi.so.") and len(found[0]["library"]["hash"]) == 32
     if kind == "openmpi":
@@ -91,7 +91,7 @@ def test_a_failing_activation_says_why_and_all_else_is_told(muster):
 
 @pytest.fixture
 def missing_library(tmp_path):
-    """A program whose library is gone."""
+    """A program whose library is missing."""
     (tmp_path / "l.c").write_text("int f(void) { return 0; }\n")
     (tmp_path / "m.c").write_text("int f(void); int main(void) { return f(); }\n")
     build = f"g++ -x c -shared -fPIC -o {tmp_path}/libgone.so {tmp_path}/l.c && g++ -x c -o {tmp_path}/m {tmp_path}/m.c -L{tmp_path} -lgone"

@@ -35,7 +35,7 @@ TEST(TorchBuild, of_the_torch_that_the_program_imports) {
   read_torch_build({}, facts);
   EXPECT_EQ(facts.torch.cuda, "12.4");
   EXPECT_EQ(facts.torch.uses_gpus, true);
-  EXPECT_EQ(facts.torch.nccl, "");  // not looked for on a host without GPUs
+  EXPECT_EQ(facts.torch.nccl, "");  // not searched for on a host without GPUs
   facts.gpus.resize(1);
   read_torch_build({{"LD_LIBRARY_PATH", tree.root() + "/ofi"}}, facts);
   EXPECT_EQ(facts.torch.nccl, "2.21.5");

@@ -15,7 +15,7 @@ std::vector<Gpu> four(const char* vendor) {
   return gpus;
 }
 
-// "2 0": the GPUs that are visible, in their order.
+// The visible GPUs in order, such as "2 0".
 std::string visible(const std::vector<Gpu>& gpus, const GpuVariables& variables) {
   std::string text;
   for (const VisibleGpu& one : visible_gpus(gpus, variables)) {
@@ -56,7 +56,7 @@ TEST(VisibleGpus, count_a_mig_device_as_one) {
   std::vector<Gpu> gpus = four("NVIDIA");
   gpus[0].mig = true;
   gpus[0].mig_devices = {{"1g.10gb", "MIG-1a"}, {"1g.10gb", "MIG-2b"}};
-  gpus[1].mig = true;  // and nobody made devices of it
+  gpus[1].mig = true;  // MIG is on, but no MIG devices were created
   EXPECT_EQ(visible(gpus, {}), "0/MIG-1a 0/MIG-2b 2 3");
   EXPECT_EQ(visible(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-2b"}}), "0/MIG-2b");
   EXPECT_EQ(visible(gpus, {{"CUDA_VISIBLE_DEVICES", "0:1"}}), "0/MIG-2b");
@@ -64,7 +64,7 @@ TEST(VisibleGpus, count_a_mig_device_as_one) {
   EXPECT_EQ(count_gpus(gpus, {}), 4);
 }
 
-// Where nvidia-smi does not answer, a list of names still says how many ranks there are to be.
+// If nvidia-smi does not answer, a list of names still tells the number of ranks.
 TEST(VisibleGpus, may_have_names_that_the_host_cannot_look_up) {
   std::vector<Gpu> gpus = four("NVIDIA");
   for (Gpu& gpu : gpus) gpu.uuid.clear();
@@ -87,14 +87,15 @@ TEST(VisibleGpus, may_have_names_that_the_host_cannot_look_up) {
 
 TEST(OwnDevice, is_given_to_each_rank_where_cuda_shows_only_the_first) {
   std::vector<Gpu> gpus = four("NVIDIA");
-  EXPECT_EQ(own_device(gpus, {}, 1), "");  // whole GPUs: the program chooses
+  EXPECT_EQ(own_device(gpus, {}, 1), "");  // whole GPUs: the program chooses one
   gpus[0].mig = true;
   gpus[0].mig_devices = {{"1g.10gb", "MIG-1a"}, {"1g.10gb", "MIG-2b"}};
   EXPECT_EQ(own_device(gpus, {}, 1), "MIG-2b");
   EXPECT_EQ(own_device(gpus, {}, 2), "GPU-b0000000");
   EXPECT_EQ(own_device(gpus, {}, 5), "");
   EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-2b,MIG-1a"}}, 1), "MIG-1a");
-  EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-2b"}}, 1), "");  // it has its own
+  // The rank already has its own.
+  EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-2b"}}, 1), "");
   EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "1,2"}}, 1), "");
   EXPECT_EQ(own_device(gpus, {{"SLURM_GPUS_PER_TASK", "1"}}, 1), "");
 }
@@ -109,7 +110,7 @@ TEST(CountGpus, is_what_slurm_grants) {
       {{{"SLURM_GPUS_ON_NODE", "2"}}, 2},
       {{{"SLURM_GPUS_ON_NODE", "8"}}, 4},
       {{{"SLURM_GPUS_ON_NODE", "4"}, {"CUDA_VISIBLE_DEVICES", "1"}}, 1},
-      // One of four tasks, which sees only its own GPU.
+      // One of four tasks, each of which sees only its own GPU.
       {{{"SLURM_GPUS_PER_TASK", "1"}, {"SLURM_GPUS_ON_NODE", "4"}, {"CUDA_VISIBLE_DEVICES", "0"}},
        4},
       {{{"SLURM_GPUS_PER_TASK", "h100:2"}, {"SLURM_GPUS_ON_NODE", "4"}}, 2},
@@ -134,7 +135,7 @@ TEST(GpuOfRank, is_the_one_that_the_rank_takes) {
   EXPECT_EQ(of_rank(gpus, {}, 4), "none");
   EXPECT_EQ(of_rank(gpus, {{"CUDA_VISIBLE_DEVICES", "3,1"}}, 1), "1");
   EXPECT_EQ(of_rank(gpus, {{"CUDA_VISIBLE_DEVICES", "2"}}, 1),
-            "2");  // its wrapper gave it this one
+            "2");  // its wrapper script gave it this one
   EXPECT_EQ(of_rank(gpus, {{"CUDA_VISIBLE_DEVICES", ""}}, 0), "none");
   EXPECT_EQ(of_rank(gpus, {{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_GPUS_PER_TASK", "1"}}, 2), "2");
   EXPECT_EQ(of_rank(gpus, {{"CUDA_VISIBLE_DEVICES", "0,1"}, {"SLURM_GPUS_PER_TASK", "2"}}, 1), "2");

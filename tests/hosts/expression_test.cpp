@@ -9,7 +9,7 @@ namespace {
 
 using Hosts = std::vector<Host>;
 
-// "a b:2" for the hosts a (slots not said) and b (2 slots).
+// For example "a b:2": the hosts a (slots not given) and b (2 slots).
 std::string read(std::string_view text) {
   const auto hosts = parse_expression({.text = text, .name = "-H"});
   if (!hosts) return to_text(hosts.error());

@@ -45,7 +45,7 @@ TEST(ReadPod, UnderstandsTorchrunsOwnVariables) {
   EXPECT_EQ(read_pod(with(kTorchrun, {{"PET_NNODES", "2:2"}})).value()->count, 2);
 }
 
-// Kubeflow sets both; its WORLD_SIZE is the product.
+// Kubeflow sets both forms. Its WORLD_SIZE is the product.
 TEST(ReadPod, BothMayBeSetAndThenAgree) {
   const Environment same = {{"RANK", "1"}, {"MASTER_ADDR", "10.0.0.7"}, {"MASTER_PORT", "29400"}};
   for (const char* world_size : {"2", "16"}) {
@@ -57,7 +57,8 @@ TEST(ReadPod, BothMayBeSetAndThenAgree) {
 
 TEST(ReadPod, IsNothingElsewhere) {
   EXPECT_FALSE(is_pod({}));
-  EXPECT_FALSE(is_pod({{"MASTER_ADDR", "n1"}, {"WORLD_SIZE", "4"}}));  // no number of its own
+  // Without a number for this pod.
+  EXPECT_FALSE(is_pod({{"MASTER_ADDR", "n1"}, {"WORLD_SIZE", "4"}}));
   EXPECT_FALSE(is_pod({{"RANK", "0"}}));
   for (const char* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMI_ID", "PMIX_RANK",
                            "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID"}) {

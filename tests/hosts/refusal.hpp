@@ -1,4 +1,4 @@
-// What a person sees when text is refused.
+// The message that a user sees when text is rejected.
 #pragma once
 
 #include <string>

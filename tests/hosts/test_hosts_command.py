@@ -1,4 +1,4 @@
-"""`muster hosts`: which hosts are understood, from every place that can name them."""
+"""`muster hosts`: the hosts that muster understands, from every place that can name them."""
 import json
 import os
 import random
@@ -15,7 +15,8 @@ pytestmark = pytest.mark.smoke
 
 @pytest.fixture
 def hosts(muster: Path, tmp_path: Path):
-    """Runs `muster hosts` in an empty folder: (exit code, stdout, stderr)."""
+    """Yields a function that runs `muster hosts` in an empty folder and returns (exit code,
+    stdout, stderr)."""
 
     def run(*flags: str) -> tuple[int, str, str]:
         ended = subprocess.run([muster, "hosts", *flags], cwd=tmp_path, capture_output=True, text=True, timeout=patient(30))
@@ -24,7 +25,7 @@ def hosts(muster: Path, tmp_path: Path):
     return run
 
 
-# What people write, after the guides that they follow.
+# What people write, according to the guides that they follow.
 @pytest.mark.parametrize(("flags", "folded"), [
     (["-H", "localhost,worker"], "localhost,worker"),
     (["-H", "104.171.200.62:2,104.171.200.182:2"], "104.171.200.[62,182]:2"),
@@ -44,7 +45,7 @@ def test_reads_the_flag(hosts, flags: list[str], folded: str) -> None:
     ("node1:2\nnode2:4\n", "node1:2,node2:4"),  # hydra
     ("n1\nn1\nn2\nn2\n", "n[1-2]:2"),  # a PBS node file
     ("node[01-03]\nlauncher\n", "launcher,node[01-03]"),  # Slurm
-    ("worker1\r\nworker2", "worker[1-2]"),  # names out of an ssh configuration, saved on Windows
+    ("worker1\r\nworker2", "worker[1-2]"),  # names from an ssh configuration, saved on Windows
 ])
 def test_reads_every_dialect(hosts, tmp_path: Path, text: str, folded: str) -> None:
     (tmp_path / "hosts.txt").write_text(text, newline="")
@@ -176,7 +177,8 @@ def irregular_hosts(form: str) -> list[str]:
 @pytest.mark.parametrize("most_s", [5, pytest.param(0.5, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("form", ["expression", "file", "addresses", "random addresses", "EC2"])
 def test_100000_hosts_take_no_time(muster: Path, tmp_path: Path, form: str, most_s: float) -> None:
-    """CPU seconds. A busy machine does not cross CI's bound; something quadratic would."""
+    """Measures CPU seconds. The limit is generous for a busy machine, but a quadratic algorithm
+    would exceed it."""
     if not is_release(muster):
         pytest.skip("times are those of a release build")
     flags = {"expression": ["-H", "node[000001-100000]:4", "--include", "node[000001-099000]",
@@ -211,6 +213,6 @@ def test_reads_a_pipe_given_as_standard_input(muster: Path, tmp_path: Path) -> N
     command = "(read -r line < wait; echo n1) | \"$0\" hosts -f /dev/stdin"
     os.mkfifo(tmp_path / "wait")
     with subprocess.Popen(["sh", "-c", command, muster], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as ended:
-        (tmp_path / "wait").write_text("go\n")  # muster may be waiting by now; it must not give up
+        (tmp_path / "wait").write_text("go\n")  # muster may already be waiting, and must not give up
         assert ended.communicate(timeout=patient(30))[0] == "n1\n"
     assert ended.returncode == 0

@@ -1,7 +1,7 @@
-"""Expansion, count and folding of host expressions, with ClusterShell's NodeSet as the oracle.
+"""Expansion, counting and folding of host expressions, compared with ClusterShell's NodeSet.
 
-All cases go through the binary at once: case number k has names that begin with its own letters, so
-that its share of the output can be told apart.
+One call of the binary handles all cases. The names in each case begin with its own letters, so
+that its part of the output can be found.
 """
 import json
 import random
@@ -18,7 +18,7 @@ SEED = 20240
 
 
 def letters(number: int) -> str:
-    """0 -> "caaa", 1 -> "caab": names of one case, and of no other, begin with it."""
+    """Returns the beginning of the names in one case: 0 -> "caaa", 1 -> "caab"."""
     return "c" + "".join(chr(ord("a") + number // 26**i % 26) for i in (2, 1, 0)) + "-"
 
 
@@ -28,7 +28,7 @@ def random_ranges(rng: random.Random) -> str:
         width = rng.choice([0, 0, 0, 2, 3, 4])
         first = rng.choice([rng.randint(0, 12), rng.randint(90, 110), rng.randint(0, 2000)])
         last = first + rng.choice([0, 1, rng.randint(0, 15)])
-        # ClusterShell refuses 01-100: with padding both ends have the same number of digits.
+        # ClusterShell rejects 01-100: with padding, both ends must have the same number of digits.
         if width and len(str(last)) > width:
             width = len(str(last))
         text = f"{first:0{width}d}"
@@ -39,7 +39,7 @@ def random_ranges(rng: random.Random) -> str:
 
 
 def random_name(rng: random.Random, stem: str, axes: int) -> str:
-    """A name with as many numbers as axes, each a range or a single one."""
+    """A name with as many numbers as axes, each a range or a single number."""
     name = stem
     for axis in range(axes):
         name += rng.choice(["n", "r", "node-"]) if axis else rng.choice(["", "x"])
@@ -55,7 +55,7 @@ def random_case(rng: random.Random, number: int) -> tuple[str, int]:
 
 
 def split_items(expression: str) -> list[str]:
-    """At the commas outside brackets."""
+    """Splits at commas outside brackets."""
     return re.findall(r"(?:\[[^\]]*\]|[^,\[])+", expression)
 
 
@@ -67,7 +67,7 @@ def by_case(items: list[str]) -> dict[str, list[str]]:
 
 
 class Bulk:
-    """All cases, and what muster made of them in one go."""
+    """All cases, and muster's output for them."""
 
     def __init__(self, muster: Path, folder: Path) -> None:
         rng = random.Random(SEED)
@@ -108,7 +108,8 @@ def test_counts_as_nodeset(bulk: Bulk) -> None:
 
 
 def joined(folded: str) -> str:
-    """NodeSet's text with 91-99,100-104 as 91-104: after padded numbers it cuts where digits grow."""
+    """Joins 91-99,100-104 in NodeSet's text to 91-104: after padded numbers it splits ranges where
+    the number of digits grows."""
     cut = re.compile(r"(?<=[\[,])([1-9]\d*)(?:-(9+))?,(10*)(?:-(\d+))?(?=[\],])")
 
     def join(match: re.Match) -> str:
@@ -140,11 +141,11 @@ def test_folds_several_numbers_to_the_same_hosts(bulk: Bulk) -> None:
             continue
         folded = ",".join(bulk.folded[letters(number)])
         assert NodeSet(folded) == NodeSet(expression), expression
-        # Disjoint: no host is written twice.
+        # Disjoint: no host occurs twice.
         assert sum(len(NodeSet(item)) for item in split_items(folded)) == len(NodeSet(expression)), folded
         ours += len(folded)
         theirs += len(str(NodeSet(expression)))
-    assert ours < 1.5 * theirs  # compact, if not always by the same cut
+    assert ours < 1.5 * theirs  # compact, though not always split in the same way
 
 
 def test_what_was_folded_is_read_back_with_its_slots(bulk: Bulk, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ std::string bytes_in(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// A message of the kernel's socket monitor about an IPv6 socket with an IPv4 address in it.
+// A message of the kernel's socket monitor about an IPv6 socket that holds an IPv4 address.
 std::string monitor_message() {
   nlmsghdr header{};
   inet_diag_msg fixed{};
@@ -161,7 +161,7 @@ TEST(Connections, OfThisProcessAreSeen) {
   const auto inodes = socket_inodes(std::span(&self, 1));
   EXPECT_GE(inodes.size(), 3U);
   const auto all = look_at_sockets();
-  // A sandbox may forbid the socket monitor; the table is always there.
+  // A sandbox may forbid the socket monitor, but the table is always available.
   for (const SocketLooks& looks :
        {all ? *all : look_at_sockets_of(self), look_at_sockets_of(self)}) {
     const auto seen = compare_sockets(inodes, looks, looks, 1);

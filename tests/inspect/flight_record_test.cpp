@@ -5,7 +5,7 @@
 namespace muster::inspect {
 namespace {
 
-// Of PyTorch 2.13 with Gloo, the first entries left out: rank 0 waits in its 7th all_reduce.
+// From PyTorch 2.13 with Gloo, without the first entries: rank 0 waits in its 7th all_reduce.
 constexpr const char* kWaiting = R"({"comm_lib_version":"","entries":[
 {"collective_seq_id":5,"input_dtypes":["Float"],"input_sizes":[[1000]],"is_p2p":false,"op_id":5,
 "output_dtypes":["Float"],"output_sizes":[[1000]],"p2p_seq_id":0,"pg_id":0,"process_group":["0",
@@ -163,7 +163,7 @@ TEST(FlightRecord, LeavesOutPointToPoint) {
   ASSERT_TRUE(groups);
   ASSERT_EQ(groups->size(), 1U);
   EXPECT_TRUE(groups->at(0).operations.empty());
-  EXPECT_EQ(groups->at(0).begun, 12);  // of a group without entries there is nothing better
+  EXPECT_EQ(groups->at(0).begun, 12);  // without entries, there is no better number
   EXPECT_EQ(groups->at(0).done, 11);
 }
 

@@ -33,13 +33,13 @@ class FakeSys : public testing::Test {
 TEST_F(FakeSys, HasCountersThatTellOfTrouble) {
   write("mlx5_0/ports/1/counters/symbol_error", "7");
   write("mlx5_0/ports/1/counters/link_downed", "2");
-  write("mlx5_0/ports/1/counters/port_xmit_data", "99");  // tells of no trouble
+  write("mlx5_0/ports/1/counters/port_xmit_data", "99");  // not an error counter
   write("mlx5_0/ports/1/counters/port_rcv_errors", "not a number");
   write("mlx5_0/ports/1/hw_counters/out_of_sequence", "4");
   write("mlx5_0/ports/1/hw_counters/packet_seq_err", "9");
   const std::vector<Counter> before = read_counters(root_);
   write("mlx5_0/ports/1/counters/symbol_error", "10");
-  write("mlx5_0/ports/1/hw_counters/packet_seq_err", "3");  // somebody reset it
+  write("mlx5_0/ports/1/hw_counters/packet_seq_err", "3");  // the counter was reset
   const std::vector<Counter> changed = compare_counters(before, read_counters(root_));
   const std::vector<Counter> wanted = {
       {.device = "mlx5_0/1", .name = "symbol_error", .value = 10, .change = 3},
@@ -92,10 +92,10 @@ TEST(HostLook, AsksNccl) {
   ASSERT_EQ(::listen(server.get(), 1), 0);
   ASSERT_EQ(::getsockname(server.get(), address->pointer(), &address->length), 0);
   const auto soon = std::chrono::milliseconds(50);
-  EXPECT_EQ(ask_nccl(address->port(), Clock::now() + soon), "");  // nobody answers
+  EXPECT_EQ(ask_nccl(address->port(), Clock::now() + soon), "");  // nobody listens
   std::string asked;
   std::thread nccl([&] {
-    (void)sys::Fd(::accept(server.get(), nullptr, nullptr));  // the one before
+    (void)sys::Fd(::accept(server.get(), nullptr, nullptr));  // the earlier connection
     const sys::Fd client(::accept(server.get(), nullptr, nullptr));
     char bytes[64];
     while (asked.find("status\n") == std::string::npos) {

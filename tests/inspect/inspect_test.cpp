@@ -26,10 +26,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A child of the test that does one thing for ever; ended with the test.
+// A child process that does one thing until the end of the test.
 class Child {
  public:
-  // After fork the work may only make system calls.
+  // After fork, `work` may only make system calls.
   explicit Child(const std::function<void()>& work) : pid_(::fork()) {
     if (pid_ != 0) return;
     work();
@@ -51,7 +51,7 @@ void sleep_for_ever() {
   while (true) ::pause();
 }
 
-// Only a hang takes so long.
+// The limit is so long that only a hang reaches it.
 bool becomes_true(const std::function<bool()>& condition) {
   for (int i = 0; i < 30000; ++i) {
     if (condition()) return true;
@@ -71,7 +71,7 @@ char state_of(pid_t pid) {
 
 RankView inspect_one(std::vector<pid_t> pids, Request request) {
   request.ranks = {{.rank = 5, .pids = std::move(pids)}};
-  request.patience = 20;  // other work of the machine must not fail a test
+  request.patience = 20;  // generous, so that other load on the machine does not fail a test
   const HostView view = inspect(request);
   EXPECT_EQ(view.ranks.size(), 1U);
   return view.ranks.at(0);
@@ -156,7 +156,7 @@ TEST(Inspect, TellsStatesOfAllProcesses) {
   EXPECT_GT(view.processes[2].cpu, 0);
   EXPECT_EQ(view.processes[3].state, "T");
   EXPECT_EQ(view.processes[4].state, "X");
-  EXPECT_EQ(state_of(stopped.pid()), 'T');  // still
+  EXPECT_EQ(state_of(stopped.pid()), 'T');  // still stopped
 }
 
 TEST(Inspect, TellsOfARankThatIsGone) {
@@ -198,7 +198,7 @@ TEST(Inspect, LeavesAProcessAsItWas) {
   ::munmap(count, 4096);
 }
 
-// The parent of a vfork waits in state D for the child's exec or end.
+// The parent of a vfork waits in state D until the child calls exec or exits.
 TEST(Inspect, DoesNotStopAProcessInStateD) {
   const Child child([] {
     if (::vfork() == 0) {

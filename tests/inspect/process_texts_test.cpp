@@ -52,7 +52,7 @@ TEST(ProcessTexts, TellWhoHasALock) {
       "3: -> OFDLCK ADVISORY  WRITE 12 fe:00:9 0 EOF\n";
   EXPECT_EQ(lock_holder(kLocks, 19656), 19574);
   EXPECT_EQ(lock_holder(kLocks, 19573), 19529);
-  EXPECT_EQ(lock_holder(kLocks, 19529), 0);  // waits for none
+  EXPECT_EQ(lock_holder(kLocks, 19529), 0);  // it does not wait for a lock
   EXPECT_EQ(lock_holder(kLocks, 12), 0);     // the kernel does not know the holder
   EXPECT_EQ(lock_holder("", 12), 0);
 }

@@ -5,7 +5,7 @@
 namespace muster::inspect {
 namespace {
 
-// Of py-spy 0.4.3, some members left out.
+// From py-spy 0.4.3, with some members omitted.
 constexpr const char* kPyspy = R"([
   {"pid": 10493, "thread_id": 1, "thread_name": "Thread-1", "os_thread_id": 10500, "active": false,
    "frames": [{"name": "wait", "filename": "/usr/lib/python3.11/threading.py", "line": 5}]},
@@ -30,7 +30,7 @@ TEST(Pyspy, GivesTheMainThread) {
   }
 }
 
-// Of PyTorch's handler dump_traceback.
+// From PyTorch's handler dump_traceback.
 constexpr const char* kTraceback =
     R"(Current thread 0x00007f45266276c0 (most recent call first):
   <no Python frame>
@@ -53,7 +53,7 @@ TEST(Faulthandler, GivesTheLastThread) {
   EXPECT_EQ(frames[2], (Frame{"???", "???", 0}));
   EXPECT_EQ(users_place(frames), "t.py:16 <module>");
   EXPECT_TRUE(parse_faulthandler("").empty());
-  // The main thread is in no Python code.
+  // The main thread is not in Python code.
   EXPECT_TRUE(parse_faulthandler("Thread 0x1 (most recent call first):\n  File \"a\", line 1 in b\n"
                                  "Thread 0x2 (most recent call first):\n  <no Python frame>\n")
                   .empty());
@@ -110,7 +110,7 @@ TEST(UsersPlace, IsOutsideOfLibraries) {
                                      {"load_shard", "/home/u/train.py", 57},
                                      {"main", "/home/u/train.py", 99}};
   EXPECT_EQ(users_place(frames), "train.py:57 load_shard");
-  // Of `python -c`; and with a relative search path, libraries have no folder in front.
+  // From `python -c`; and with a relative search path, libraries have no leading folder.
   EXPECT_EQ(
       users_place(std::vector<Frame>{
           {"wait", "threading.py", 3}, {"sum", "numpy/core.py", 9}, {"<module>", "<string>", 2}}),

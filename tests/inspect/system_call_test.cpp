@@ -7,10 +7,10 @@ namespace muster::inspect {
 namespace {
 
 struct CallCase {
-  const char* text;  // of /proc/PID/syscall, without the stack pointer and the program counter
+  const char* text;  // from /proc/PID/syscall, without the stack pointer and the program counter
   Machine machine;
-  const char* target;    // of every descriptor
-  const char* waits_in;  // the kernel's name
+  const char* target;    // what every descriptor refers to
+  const char* waits_in;  // the kernel function's name
   const char* words;
 };
 
@@ -93,7 +93,7 @@ TEST(SystemCall, TellsWhichCallsAStopInterrupts) {
 TEST(SystemCall, OnASocketWithATimeLimitAStopInterrupts) {
   const auto receives = [](int fd, int option) { return fd == 7 && option == SO_RCVTIMEO; };
   const auto sends = [](int fd, int option) { return fd == 7 && option == SO_SNDTIMEO; };
-  constexpr int kReceiving[] = {0, 19, 43, 45, 47, 288, 299};  // on x86
+  constexpr int kReceiving[] = {0, 19, 43, 45, 47, 288, 299};  // numbers on x86
   for (const int number : kReceiving) {
     EXPECT_TRUE(fails_after_stop({.number = number, .arguments = {7}}, Machine::kX86, receives));
     EXPECT_FALSE(fails_after_stop({.number = number, .arguments = {7}}, Machine::kX86, sends));

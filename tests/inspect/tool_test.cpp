@@ -21,7 +21,8 @@ ToolAnswer run_patiently(const std::vector<std::string>& argv) {
   return run_tool(argv, kMinute, Clock::now() + kMinute);
 }
 
-// A shell that a debugger as eu-stack may leave behind: it stops the process, and does not end.
+// A shell that behaves like a hung debugger such as eu-stack: it stops the process and does not
+// end.
 std::vector<std::string> stops_and_hangs(pid_t pid) {
   return {"/bin/sh", "-c", "kill -STOP " + std::to_string(pid) + "; exec sleep 1000"};
 }
@@ -31,7 +32,7 @@ char state_of_process(pid_t pid) {
   return stat ? stat->state : 'X';
 }
 
-// Only a hang takes so long.
+// The limit is so long that only a hang reaches it.
 bool comes_to_state(pid_t pid, char state) {
   for (int i = 0; i < 30000 && state_of_process(pid) != state; ++i) ::usleep(2000);
   return state_of_process(pid) == state;
@@ -91,7 +92,8 @@ TEST(Tool, ThatFailsLeavesAStoppedProcessStopped) {
 
 TEST(Tool, TheEndOfAllMakesTheirProcessesContinue) {
   const Waiting rank;
-  const pid_t inspector = ::fork();  // the end is for the whole process
+  // A separate process, because the inspector's end affects the whole process.
+  const pid_t inspector = ::fork();
   if (inspector == 0) {
     std::thread([&] {
       (void)run_attached(stops_and_hangs(rank.pid()), rank.pid(), kMinute, Clock::now() + kMinute);
@@ -148,7 +150,7 @@ TEST(Tool, IsTrustedOnlyIfNobodyElseCanChangeIt) {
   ::chmod((folder + "/others/bin/py-spy").c_str(), 0755);
   std::filesystem::create_symlink("others/bin", folder + "/link");
   EXPECT_TRUE(is_trusted_program(folder + "/link/py-spy"));
-  ::chmod((folder + "/others").c_str(), 0777);  // only the link's target is below it
+  ::chmod((folder + "/others").c_str(), 0777);  // only the link's target is below this folder
   EXPECT_FALSE(is_trusted_program(folder + "/link/py-spy"));
   if (::geteuid() == 0) {
     ::chmod(folder.c_str(), 0755);

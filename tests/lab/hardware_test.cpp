@@ -98,7 +98,7 @@ TEST(Profiles, NamesAndPciAddressesAreUniqueAndFit) {
   }
 }
 
-// The card below the same switch.
+// The card below the same PCIe switch.
 std::string nearest_card(const Hardware& hardware, const Gpu& gpu) {
   for (const RdmaDevice& device : hardware.rdma) {
     if (device.pci.bridges.front() == gpu.pci.bridges.front()) return device.name;

@@ -5,7 +5,7 @@
 namespace muster::lab {
 namespace {
 
-// From 198.18.0.1 port 4660 to 198.18.1.2 port 29500, without options or data.
+// A frame from 198.18.0.1 port 4660 to 198.18.1.2 port 29500, without options or data.
 std::string frame(char flags) {
   std::string bytes(12, '\x02');
   bytes += std::string("\x08\x00", 2);
@@ -30,7 +30,7 @@ TEST(Packet, TellsANewConnectionFromAnAnswer) {
   EXPECT_FALSE(parse_packet(frame('\x12'))->opens_port);
 }
 
-// From fd00::1 port 4660 to fd00::2 port 29500, without data.
+// A frame from fd00::1 port 4660 to fd00::2 port 29500, without data.
 std::string ipv6_frame(char flags) {
   std::string bytes(12, '\x02');
   bytes += std::string("\x86\xdd\x60\x00\x00\x00\x00\x14\x06\x40", 10);

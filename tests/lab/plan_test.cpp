@@ -21,7 +21,8 @@ TEST(Plan, TakesAUidThatNobodyHas) {
   const Machine machine = machine_for(1);
   EXPECT_EQ(free_uid(machine.passwd, machine.group), 1002U);
   EXPECT_EQ(free_uid("", ""), 1000U);
-  EXPECT_EQ(free_uid("a:x:5:1000::/:/bin/sh\n", ""), 1000U);  // a group number is no uid
+  // A group's number must not count as a uid.
+  EXPECT_EQ(free_uid("a:x:5:1000::/:/bin/sh\n", ""), 1000U);
 }
 
 TEST(Plan, TouchesNothingOutsideTheLabsDisk) {
@@ -49,7 +50,7 @@ TEST(Plan, AllHostsHaveMusterAndTheProgramsThatItStarts) {
   Machine machine = machine_for(2);
   machine.programs = {{"/build/bin/muster-bench", "/usr/local/bin/muster-bench"},
                       {"/build/lib/muster/libx.so", "/usr/local/lib/muster/libx.so"}};
-  const std::string common = host_folder("default", "common");  // every host sees it
+  const std::string common = host_folder("default", "common");  // visible to every host
   std::vector<std::string> copies;
   for (const Operation& step : plan_files({.hosts = 2}, machine)) {
     if (const auto* copy = std::get_if<CopyFile>(&step)) copies.push_back(copy->to);
@@ -104,7 +105,7 @@ TEST(Plan, WithoutAShareNothingIsShared) {
     }
     return sources;
   };
-  EXPECT_EQ(binds({.hosts = 1}).size(), 1U);  // its own boot id
+  EXPECT_EQ(binds({.hosts = 1}).size(), 1U);  // only the host's own boot id
   EXPECT_EQ(binds({.hosts = 1, .shares = {"/data"}}).back(), "/data");
 }
 

@@ -1,4 +1,4 @@
-"""Every fault does what it says, measured from the other hosts."""
+"""Every fault has the described effect, as measured from the other hosts."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ from tests.waiting import patient
 
 pytestmark = pytest.mark.lab
 
-# Holds a connection to n2 and tells how it ended: closed (somebody told us) or silent.
+# Holds a connection to n2 and prints how it ended: closed (the peer reported it) or silent.
 HOLD = """
 import socket, sys
 connection = socket.create_connection(("n2", 5000), timeout=60)
@@ -50,7 +50,7 @@ def end_of_connection(lab, fault, wait):
 
 
 def reachable(lab, host="n2"):
-    # A lost ARP request is repeated only after a second, so try several times.
+    # A lost ARP request is repeated only after a second, so this makes several tries.
     return lab.exec("n1", "ping", "-c1", "-W2", host).returncode == 0 or lab.exec("n1", "ping", "-c3", "-i0.5", "-W1", host).returncode == 0
 
 
@@ -87,7 +87,7 @@ def test_cut_blackholes_and_mend_restores(lab_up):
     lab.command("cut", "n2")
     assert not reachable(lab) and not reachable(lab, "n2-b")
     assert reachable(lab, "n3")
-    assert lab.shell("n2", "cat /sys/class/net/eth0/carrier") == "1\n"  # the host itself sees nothing
+    assert lab.shell("n2", "cat /sys/class/net/eth0/carrier") == "1\n"  # the host itself notices nothing
     status = {host["name"]: host["connected"] for host in lab.status()["hosts"]}
     assert status == {"launcher": True, "n1": True, "n2": False, "n3": True}
     lab.command("mend", "n2")
@@ -107,7 +107,7 @@ def test_a_connection_survives_a_cut_that_is_mended(lab_up):
             with pytest.raises(subprocess.TimeoutExpired):
                 server.wait(timeout=0.5)  # the byte does not arrive
             lab.command("mend", "n2")
-            assert client.communicate(timeout=patient(30))[0] == "closed\n"  # the server got the byte and ended
+            assert client.communicate(timeout=patient(30))[0] == "closed\n"  # the server received the byte and ended
         assert server.wait(timeout=patient(10)) == 0
 
 
@@ -115,12 +115,12 @@ def wait_until_listening(lab, host, port):
     lab.shell(host, f"for i in $(seq 1200); do ss -Hltn sport = :{port} | grep -q . && exit 0; sleep 0.05; done; exit 1")
 
 
-FRAME, PAYLOAD = 1514, 1448  # bytes of a full one, and of TCP's in it
+FRAME, PAYLOAD = 1514, 1448  # bytes of a full frame, and of the TCP payload in it
 
 
 def megabits(lab, *flags, seconds=3):
-    """On the link, with the headers of its frames. The median of fifths of a second: moments in which the machine had no
-    time for the hosts do not count."""
+    """Returns the rate on the link, including frame headers. The median of fifths of a second ignores moments in
+    which the machine had no time for the hosts."""
     with start(lab, "n2", "iperf3", "-s", "-1") as server:
         wait_until_listening(lab, "n2", 5201)
         result = lab.exec("n1", "iperf3", "-c", "n2", "-t", str(seconds), "-i", "0.2", "-O", "1", "-J", *flags, check=True)
@@ -140,11 +140,11 @@ SHAPE_IDS = ["kernel", "wire"]
 
 @pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)
 def test_a_rate_is_a_limit_both_ways_until_it_is_cleared(lab_up, shape):
-    """The lower bound is one that only a wrong unit crosses."""
+    """Only a wrong unit would miss the lower bound."""
     lab = lab_up(hosts=2)
     lab.command("link", "n2", *shape)
     assert lab.status()["hosts"][2]["shaped"]
-    for flags in ([], ["-R"]):  # towards n2, and from it
+    for flags in ([], ["-R"]):  # towards n2 and away from it
         assert 10 <= megabits(lab, *flags, seconds=1) <= 300
     lab.command("link", "n2", "--clear")
     assert not lab.status()["hosts"][2]["shaped"]
@@ -158,7 +158,7 @@ def test_rate_is_within_10_percent(lab_up, shape):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", *shape)
     assert lab.status()["hosts"][2]["shaped"]
-    for flags in ([], ["-R"]):  # towards n2, and from it
+    for flags in ([], ["-R"]):  # towards n2 and away from it
         measured = megabits(lab, *flags)
         print(f"\n200 Mbit/s asked for, {measured:.0f} Mbit/s measured by iperf3 {flags}")
         assert 180 <= measured <= 220
@@ -182,7 +182,7 @@ def test_a_delay_is_kept_and_can_be_cleared(lab_up):
     times = round_trip_ms(lab, 50)
     assert len(times) >= 45
     assert 95 <= statistics.median(times) <= 400
-    lab.command("cut", "n2")  # a shaped cable can be cut too
+    lab.command("cut", "n2")  # a shaped link can also be cut
     assert not reachable(lab)
     lab.command("mend", "n2")
     assert reachable(lab)
@@ -202,7 +202,7 @@ def test_loss_between_two_hosts_leaves_the_others_alone(lab_up):
 
 
 def test_a_filtered_link_passes_ssh_and_small_packets(lab_up):
-    """A firewall in front of n2 and a narrow path to n1, over both families."""
+    """A firewall in front of n2 and a narrow path to n1, with IPv4 and IPv6."""
     lab = lab_up(hosts=2, ip="both")
     addresses = {host["name"]: host["addresses"] for host in lab.status()["hosts"]}
     lab.command("link", "n2", "--only-ssh")
@@ -226,7 +226,7 @@ def test_loss_loses_about_its_share(lab_up):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", "--loss", "20%")
     times = round_trip_ms(lab, 400)
-    # Both ways: 36 % of the pings are lost, 9.6 of 400 more or less (one standard deviation).
+    # Both directions: 36 % of the pings are lost; the standard deviation is 9.6 of 400.
     assert 256 - 60 < len(times) < 256 + 60
 
 

@@ -1,6 +1,6 @@
-"""Hosts that show the hardware of known machines: read as people read it, broken, mended, and judged by muster.
+"""Hosts that show the hardware of known machines: inspected with the usual tools, broken, repaired, and judged by muster.
 
-What muster makes of each machine is in golden/PROFILE.txt. After a change that is meant, write the files anew and read the diff:
+golden/PROFILE.txt has muster's results for each machine. After an intended change, rewrite the files and read the diff:
 
     MUSTER_WRITE_GOLDEN=1 python -m pytest -m "campaign or lab" tests/lab/test_hardware.py
 """
@@ -17,9 +17,9 @@ FINDING = "^(ERROR|warning|note)"
 GPUS = {"aws-p5": 8, "dgx-h100": 8, "dgx-spark": 1, "hgx-roce": 8, "mi300x-roce": 8, "pod-macvlan": 2}
 IN_CI = ("dgx-spark", "hgx-roce")
 VARIABLES = "NCCL_|UCX_|FI_|GLOO_|MASTER_|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES"
-# Depends on the machine that the lab is on, not on the profile.
+# Lines that depend on the machine that runs the lab, not on the profile.
 OF_THIS_MACHINE = re.compile(r"^  (engine |\d+ threads? per rank)")
-# A container that may not raise limits has no unlimited memlock to give to its hosts.
+# A container that cannot raise limits has no unlimited memlock for its hosts.
 NOT_OF_THE_PROFILE = ("[rdma-memlock]", "[omp-threads-oversubscribed]")
 
 
@@ -41,7 +41,7 @@ def everything_shown(lab, host):
 
 def test_a_host_looks_like_the_machine_and_breaks_like_it(lab_up):
     lab = lab_up(hosts=2, like="dgx-h100")
-    assert lab.exec("n1", "test", "-e", "/.dockerenv").returncode == 1  # a machine, even if the lab is in a container
+    assert lab.exec("n1", "test", "-e", "/.dockerenv").returncode == 1  # it looks like a machine, even if the lab runs in a container
     # As nvidia-smi, ls and cat show it.
     gpus = smi(lab, "n1", "index,name,memory.total,gpu_bus_id,pcie.link.width.current,remapped_rows.pending")
     assert gpus[0] == ("0", "NVIDIA H100 80GB HBM3", "81559", "00000000:1B:00.0", "16", "No") and len(gpus) == 8
@@ -54,7 +54,7 @@ def test_a_host_looks_like_the_machine_and_breaks_like_it(lab_up):
     assert lab.shell("n1", "basename $(readlink /sys/class/infiniband/mlx5_3/device/driver)").strip() == "mlx5_core"
     assert port(lab, "n1", "mlx5_3", "rate") == "400 Gb/sec (4X NDR)"
     assert "550.90.07" in lab.shell("n1", "cat /proc/driver/nvidia/version")
-    # What is broken shows on that host only, and is as before when it is mended.
+    # A fault shows on its host only, and the host is as before when it is repaired.
     healthy = {host: everything_shown(lab, host) for host in ("n1", "n2")}
     for words in (["rail=3"], ["gpu-lost", "5"], ["no-fabric-manager"], ["rail-gone=mlx5_2"]):
         lab.command("break", "n2", *words)
@@ -63,12 +63,12 @@ def test_a_host_looks_like_the_machine_and_breaks_like_it(lab_up):
     assert "Unable to determine the device handle for GPU5: 0000:C3:00.0: Unknown Error" in lost.stdout and lost.returncode == 255
     assert "Xid (PCI:0000:c3:00): 79" in lab.shell("n2", "cat /dev/kmsg")
     assert lab.exec("n2", "ip", "link", "show", "enp41s0f1np1").returncode != 0
-    # An interface that has been read before goes from /sys too, and comes back.
+    # An interface that was read before disappears from /sys too, and comes back.
     assert "enp41s0f1np1" not in lab.shell("n2", "ls /sys/class/net /sys/devices/virtual/net")
     assert everything_shown(lab, "n1") == healthy["n1"] and everything_shown(lab, "n2") != healthy["n2"]
     lab.command("mend", "n2")
     assert everything_shown(lab, "n2") == healthy["n2"]
-    # The interface of a RoCE port has the address that is in its GID, and carries packets.
+    # The interface of a RoCE port has the address in the port's GID, and carries packets.
     gid = port(lab, "n2", "mlx5_2", "gids/3").split(":")
     address = ".".join(str(int(half, 16)) for word in gid[-2:] for half in (word[:2], word[2:]))
     assert address in lab.shell("n2", f"ip -br address show $(cat /sys/class/infiniband/mlx5_2/ports/1/gid_attrs/ndevs/3)")
@@ -84,7 +84,7 @@ def test_hardware_needs_a_profile(lab_up):
 
 
 def folded(numbers):
-    """0-3, 8"""
+    """Formats numbers as in "0-3, 8"."""
     runs = []
     for number in sorted(numbers):
         if runs and runs[-1][1] == number - 1:
@@ -95,7 +95,7 @@ def folded(numbers):
 
 
 def checked(lab, *words):
-    """What muster check prints, without what depends on this machine."""
+    """Returns the output of muster check, without lines that depend on this machine."""
     text = lab.exec("launcher", "muster", "check", "-H", "n[1-4]", *words, timeout=120).stdout
     lines = "\n".join(line for line in text.splitlines() if not OF_THIS_MACHINE.match(line))
     parts = [part for part in lines.split("\n\n") if not any(id in part for id in NOT_OF_THE_PROFILE)]
@@ -103,7 +103,7 @@ def checked(lab, *words):
 
 
 def received(lab, *words):
-    """The variables of the ranks, each with its value; with the ranks that have it, unless all do."""
+    """Returns the variables of the ranks with their values, and the ranks that have them unless all do."""
     show = f"env | grep -E '^({VARIABLES})' | sed \"s/^/@$RANK /\""
     run = lab.exec("launcher", "muster", "run", "--force", "-H", "n[1-4]", *words, "--", "sh", "-c", show, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -116,7 +116,7 @@ def received(lab, *words):
 
 
 def compare(name, text):
-    """With the golden file, or writes it."""
+    """Compares with the golden file, or writes it."""
     file = GOLDEN / f"{name}.txt"
     if os.environ.get("MUSTER_WRITE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
@@ -149,19 +149,19 @@ BREAKAGES = """rail 3,rail-errors 3,rail-firmware 3,rail-gid-moved 3,rail-gone 3
 gpu-driver 535.129.03,gpu-ecc 5,gpu-lost 5,gpu-mig 5,gpu-missing 5,gpu-pcie 5,gpu-pcie-speed 5,gpu-process 5,gpu-prohibited 5,gpu-remap 5,
 gpu-remap-failed 5,gpu-throttled 5,gpu-xid 5,nvlink 5,no-fabric-manager,no-peer-memory,no-persistence,driver-mismatch,smi-hangs,smi-missing""".replace("\n", "").split(",")
 BREAKAGES_IN_CI = ("rail-gone 3", "gpu-ecc 5")
-# What a finding must say besides the host, so that a person finds the broken part.
+# What a finding must name besides the host, so that the user finds the broken part.
 PART = {"rail": "mlx5_3", "gpu": "0000:c3:00.0", "nvlink": "0000:c3:00.0"}
 
 
 def findings(lab):
-    """What muster check finds, as it prints it. Process numbers and deadlines differ from run to run."""
+    """Returns the findings of muster check as printed. Process numbers and deadlines differ from run to run."""
     text = checked(lab, "--engine", "openmpi", "--nproc-per-node", "8")
     text = re.sub(r"within \d+ s", "within N s", re.sub(r"process \d+", "process PID", text))
     return [part for part in text.split("\n\n") if re.match(FINDING, part)]
 
 
 def found(lab, breakage):
-    """The section of the golden file about a failure of n2, which is mended afterwards."""
+    """Returns the golden file's section about a failure of n2, which is repaired afterwards."""
     lab.command("break", "n2", *breakage.split())
     parts = findings(lab)
     lab.command("mend", "n2")
@@ -181,7 +181,7 @@ def names_the_part(breakage, section):
 
 @pytest.mark.campaign
 def test_what_muster_finds_broken(hgx, record_property):
-    """Each failure on n2, one after the other. No finding is left when it is mended."""
+    """Makes each failure on n2, one after the other. After the repair, no finding is left."""
     known = hgx.command("break", "--help").stdout.partition("On hosts that show hardware")[2].partition("Examples:")[0]
     assert sorted(re.findall(r"^  ([a-z-]+) ", known, re.M)) == sorted(breakage.split()[0] for breakage in BREAKAGES)
     sections = {breakage: found(hgx, breakage) for breakage in BREAKAGES}

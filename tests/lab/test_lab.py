@@ -1,4 +1,4 @@
-"""A lab is what it says: hosts apart from each other, and gone without a trace."""
+"""A lab does what it promises: hosts are separate from each other and disappear without a trace."""
 import hashlib
 import os
 import random
@@ -21,7 +21,7 @@ def labs():
 
 
 def namespaces_and_processes(others):
-    """Every namespace of the machine, and every process that is not in all of ours; but for these labs."""
+    """Returns all namespaces of the machine, and all processes that are not in all of ours, except those of these labs."""
     ours = {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS}
     namespaces, strangers, seen = set(), set(), []
     for entry in Path("/proc").iterdir():
@@ -32,7 +32,7 @@ def namespaces_and_processes(others):
             start = (entry / "stat").read_text().rsplit(")", 1)[1].split()[19]
             mark = next((word for word in (entry / "environ").read_bytes().split(b"\0") if word.startswith(b"MUSTER_LAB=")), None)
         except OSError:
-            continue  # ended meanwhile, or a zombie that has no namespaces any more
+            continue  # ended meanwhile, or a zombie without namespaces
         seen.append((entry.name, start, links, mark, mark is not None and mark.decode().rpartition("/")[2] in others))
     not_looked_at = {links["pid"] for _, _, links, _, is_others in seen if is_others} - {ours["pid"]}
     for name, start, links, mark, is_others in seen:
@@ -45,7 +45,8 @@ def namespaces_and_processes(others):
 
 
 def machine(others=None):
-    """What a lab could leave behind, in a form that can be compared. Labs of other tests, which were there before, do as they like."""
+    """Everything that a lab could leave behind, in a form that can be compared. Other tests' labs that existed before may change at
+    will."""
     others = labs() if others is None else others
     namespaces, strangers = namespaces_and_processes(others)
     etc = hashlib.sha256(b"".join(Path(p).read_bytes() for p in ("/etc/passwd", "/etc/shadow", "/etc/group", "/etc/hosts")))
@@ -62,8 +63,8 @@ def machine(others=None):
 
 
 def assert_nothing_left(before, seconds=3):
-    """The machine is as it was. The kernel and the first process may take a moment to reap. What another test's lab ends
-    meanwhile is not missed."""
+    """Checks that the machine is as before. The kernel and the init process may need a moment to clean up. Things that another
+    test's lab removes meanwhile do not count."""
 
     def more(now):
         return {what: now[what] - before[what] if isinstance(now[what], set) else {now[what]} - {before[what]} for what in before}
@@ -78,7 +79,7 @@ def assert_nothing_left(before, seconds=3):
 
 @pytest.fixture
 def a_name(muster):
-    """For a lab that the test itself makes; whatever happens, it is gone afterwards."""
+    """Yields a name for a lab that the test makes itself. The lab is always removed afterwards."""
     name = "t" + uuid.uuid4().hex[:8]
     yield name
     subprocess.run([muster, "lab", "down", "--name", name], capture_output=True, timeout=patient(60))
@@ -126,7 +127,7 @@ def kill_up_at_random_moments(muster, name, times):
     moments = random.Random(seed)
     for _ in range(times):
         up = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(moments.uniform(0, whole))  # the moment is the point of this test
+        time.sleep(moments.uniform(0, whole))  # the random moment is the point of this test
         up.send_signal(signal.SIGKILL)
         up.wait(timeout=patient(10))
         timed(muster, "lab", "down", "--name", name)
@@ -164,7 +165,7 @@ def test_hosts_are_apart(lab_up):
 
 
 def test_a_lab_in_a_chroot_has_hosts_of_its_own(muster, a_name, tmp_path):
-    """The chroot holds the files of this machine, in a mount namespace that ends with the script."""
+    """The chroot contains the files of this machine, in a mount namespace that ends with the script."""
     script = """mount --rbind / "$1" && chroot "$1" "$2" lab up --name "$3" --nodes 1 >&2 &&
         chroot "$1" "$2" lab exec --name "$3" n1 -- cat /etc/hostname"""
     words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", tmp_path, muster, a_name]
@@ -195,7 +196,7 @@ def test_a_shared_folder_is_one_folder_everywhere(lab_up, tmp_path):
 
 
 def test_sharing_leaves_owner_and_mode_of_the_folder_alone(lab_up, muster, tmp_path):
-    """It once followed a link out of the host, and made the real folder root's."""
+    """muster once followed a link out of the host, and changed the owner of the real folder to root."""
     real, link = tmp_path / "real", tmp_path / "link"
     real.mkdir()
     os.chown(real, 1234, 1234)
@@ -213,7 +214,7 @@ def test_sharing_leaves_owner_and_mode_of_the_folder_alone(lab_up, muster, tmp_p
 
 
 def test_a_lab_holds_nothing_of_its_caller(muster, a_name, tmp_path):
-    """Neither its umask nor its folder nor what it had open."""
+    """The lab inherits neither muster's umask nor its folder nor its open files."""
     up = f"umask 077; cd {tmp_path}; exec 9>held; exec {muster} lab up --name {a_name} --nodes 1"
     subprocess.run(["bash", "-c", up], check=True, capture_output=True, timeout=patient(60))
     mark = f"MUSTER_LAB=/run/muster-lab/{a_name}".encode()
@@ -227,7 +228,7 @@ def test_a_lab_holds_nothing_of_its_caller(muster, a_name, tmp_path):
         except OSError:
             continue
         assert not [path for path in held if path.startswith(str(tmp_path))]
-    assert seen >= 3  # the switch, the launcher, n1
+    assert seen >= 3  # the switch, the launcher and n1
     public = subprocess.run([muster, "lab", "exec", "--name", a_name, "n1", "--", "cat", "/etc/ssh/ssh_host_ed25519_key.pub"],
                             capture_output=True, timeout=patient(60))
     assert public.returncode == 0
@@ -285,7 +286,7 @@ def test_two_labs_do_not_see_each_other(lab_up):
     one, other = lab_up(hosts=1), lab_up(hosts=1)
     one.shell("n1", "echo one > /tmp/mark")
     assert other.exec("n1", "test", "-e", "/tmp/mark").returncode == 1
-    assert one.status()["hosts"] == other.status()["hosts"]  # the same addresses, in other networks
+    assert one.status()["hosts"] == other.status()["hosts"]  # the same addresses, in separate networks
     other.command("kill", "n1")
     assert one.shell("launcher", "ping -c1 -W2 n1")
 

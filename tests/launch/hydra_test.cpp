@@ -38,7 +38,7 @@ bool has(const Plan& plan, const std::string& word) {
   return has(plan.commands[0].argv, word);
 }
 
-// The word after a flag; empty: the flag is not there.
+// The word after a flag; empty if the flag is missing.
 std::string value_of(const Plan& plan, const std::string& flag) {
   const Words& argv = plan.commands[0].argv;
   const auto at = std::find(argv.begin(), argv.end(), flag);
@@ -85,7 +85,8 @@ TEST(Hydra, ItsSshIsAProgramThatRidesOnTheOpenConnections) {
   EXPECT_TRUE(script.ends_with("\nexec ssh -o 'ControlPath=/a b/%C' \"$@\"\n")) << script;
 }
 
-// What hydra's ssh script prints for these words, with a stand-in for ssh that prints its own.
+// The output of hydra's ssh script for these words, with a replacement for ssh that prints its
+// arguments.
 std::string printed(const Plan& plan, Words words) {
   words.insert(words.begin(), {"/bin/sh", "-c", plan.files.at(0).content, "ssh"});
   const auto ended = sys::run({.argv = words, .deadline = std::chrono::seconds(20)});
@@ -177,7 +178,7 @@ TEST(Hydra, TooManyRanksForTheCoresGiveWay) {
   EXPECT_TRUE(has(plan.carried, "MPIR_CVAR_POLLS_BEFORE_YIELD"));
 }
 
-TEST(Hydra, AFlagOfTheUsersTakesTheFirstsPlaceAloud) {  // hydra ends at one that it gets twice
+TEST(Hydra, AFlagOfTheUsersTakesTheFirstsPlaceAloud) {  // hydra fails if it gets a flag twice
   auto with_args = job();
   with_args.engine_args = {"-np", "4", "--bootstrap-exec", "/my/ssh", "-iface", "ib0", "-genvall"};
   for (const auto* kind : {"mpich", "intel"}) {

@@ -5,7 +5,7 @@
 namespace muster::launch {
 namespace {
 
-// As Slurm 22.05 prints it, shortened.
+// From Slurm 22.05, shortened.
 constexpr std::string_view kFailed =
     "JobId=3 JobName=sh UserId=dev(1001) JobState=FAILED Reason=NonZeroExitCode Dependency=(null) "
     "Requeue=1 ExitCode=127:0 RunTime=00:00:01 BatchHost=n1 NumNodes=2 Command=/srv/x.sbatch";
@@ -29,7 +29,8 @@ TEST(JobState, IsEmptyWhereSlurmSaysNothing) {
 TEST(Prospect, OfAJobThatCannotRunItsCommandIsBroken) {
   EXPECT_EQ(prospect(parse_job_state(kFailed)), Prospect::kBroken);
   EXPECT_EQ(prospect({.state = "FAILED", .exit_code = 126}), Prospect::kBroken);
-  EXPECT_EQ(prospect({.state = "FAILED", .exit_code = 3}), Prospect::kGood);  // the job's own
+  // The exit code of the job itself.
+  EXPECT_EQ(prospect({.state = "FAILED", .exit_code = 3}), Prospect::kGood);
 }
 
 TEST(Prospect, OfAWaitingJobDependsOnWhatItWaitsFor) {

@@ -74,8 +74,9 @@ TEST(OpenMpi, ALauncherOnAnotherNetworkMeetsTheHostsThere) {
   auto layout = three_hosts("5.0.11", 5);
   layout.launcher_subnet = "192.168.7.0/24";
   const auto plan = plan_openmpi(job(), layout, means());
-  EXPECT_TRUE(has(*plan, "198.18.0.0/16,192.168.7.0/24"));  // the launcher's own connections
-  EXPECT_TRUE(has(*plan, "198.18.0.0/16"));                 // the ranks' traffic stays
+  EXPECT_TRUE(has(*plan, "198.18.0.0/16,192.168.7.0/24"));  // for connections to the launcher
+  // The ranks' traffic is still confined to it.
+  EXPECT_TRUE(has(*plan, "198.18.0.0/16"));
 }
 
 TEST(OpenMpi, AUsersOwnSettingWinsAndIsSaid) {
@@ -179,7 +180,7 @@ TEST(OpenMpi, InAnAllocationGoesOverSshAllTheSame) {
   EXPECT_EQ(value(*four, "ras"), "^slurm");
 }
 
-// It would refuse fd00::/64, and version 5 crashes if it gets the name of a missing interface.
+// Open MPI would reject fd00::/64, and version 5 crashes on the name of a missing interface.
 TEST(OpenMpi, IsToldTheNameOfTheInterfaceInAnIpv6NetworkIfAllHostsHaveIt) {
   for (const int major : {4, 5}) {
     auto layout = three_hosts("", major);
@@ -189,7 +190,7 @@ TEST(OpenMpi, IsToldTheNameOfTheInterfaceInAnIpv6NetworkIfAllHostsHaveIt) {
     const auto same = plan_openmpi(job(), layout, means());
     EXPECT_TRUE(has(*same, "eth0"));
     EXPECT_TRUE(has(*same, "oob_tcp_disable_ipv4_family"));
-    EXPECT_FALSE(has(*same, "btl_tcp_if_include"));  // the shim tells each rank its own
+    EXPECT_FALSE(has(*same, "btl_tcp_if_include"));  // the shim gives each rank its own interface
     layout.placements[2].interface = "ens5";
     const auto different = plan_openmpi(job(), layout, means());
     EXPECT_FALSE(has(*different, "eth0"));

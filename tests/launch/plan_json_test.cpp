@@ -14,7 +14,7 @@ const Plan kPlan{.commands = {{.argv = {"ssh", "n1", "a b"}, .host = "n1", .inpu
                  .files = {{.path = "/hosts", .content = "n1\nn2\n", .mode = 0644}},
                  .notes = {"note"}};
 
-// `run --dry-run --json` prints this, and every run keeps it.
+// The format that `run --dry-run --json` prints and every run stores.
 constexpr const char* kText =
     R"({"carried":["PATH"],"commands":[{"argv":["ssh","n1","a b"],"host":"n1","input":false},)"
     R"({"argv":["mpirun"],"host":"","input":true}],"env":["A=1"],)"

@@ -1,4 +1,4 @@
-// A job on three hosts with two ranks each, as the plans of all engines are tried with.
+// A job on three hosts with two ranks each, for the tests of all engines' plans.
 #pragma once
 
 #include <string>
@@ -36,12 +36,12 @@ inline Means three_hosts_means(std::vector<std::string> ssh) {
           .ssh = std::move(ssh)};
 }
 
-// What follows the shim's own flags, for every engine.
+// The words after the shim's own flags, for every engine.
 inline std::string rank_words() {
   return "--run r1 --subnet 198.18.0.0/16 --master 198.18.1.1:29500 -- ./train --epochs 3";
 }
 
-// The command as one would type it.
+// The command line as a user would type it.
 inline std::string line_of(const Command& command) {
   return sys::quote(command.argv);
 }

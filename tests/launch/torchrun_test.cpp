@@ -88,7 +88,8 @@ TEST(Torchrun, PassesOnRestartsAndFewerHosts) {
   EXPECT_NE(plan->commands[0].argv.back().find("--max-restarts 3 "), std::string::npos);
 }
 
-// The agents unpickle data from a store that anyone who can connect to the port can write to.
+// torchrun's agents unpickle data from a store, to which anyone who can connect to the port can
+// write.
 TEST(Torchrun, MeetsThroughC10dOnlyWhenElasticOrAskedFor) {
   const auto words = [](const layout::Job& given, const layout::Layout& decided) {
     return plan_torchrun(given, decided, means()).value().commands[1].argv.back();

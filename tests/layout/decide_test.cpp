@@ -121,7 +121,7 @@ TEST(Decide, GivesUpRdmaOnlyWhereThereIsSome) {
   EXPECT_FALSE(world.layout().rdma_given_up);
   world.host(1).rdma = {roce("mlx5_0", "eth0", 1)};
   EXPECT_TRUE(world.layout().rdma_given_up);
-  world.host(1).rdma[0].gids.clear();  // NCCL might still use it
+  world.host(1).rdma[0].gids.clear();  // NCCL might still use the device
   EXPECT_TRUE(world.layout().rdma_given_up);
   world.host(1).rdma[0].active = false;
   EXPECT_FALSE(world.layout().rdma_given_up);

@@ -61,7 +61,7 @@ TEST(Engine, FollowsTheLibraryOfTheProgram) {
   EXPECT_EQ(layout.engine.version, "4.1.4");
   EXPECT_EQ(layout.why.at(1),
             "engine Open MPI 4.1.4 at /usr/bin/mpirun: the program is linked to Open MPI 4.1.2");
-  world.job.launcher = "/opt/ompi/bin/mpirun";  // the user's word wins
+  world.job.launcher = "/opt/ompi/bin/mpirun";  // the user's choice takes precedence
   EXPECT_EQ(chosen(world).version, "5.0.11");
 }
 
@@ -79,7 +79,7 @@ TEST(Engine, SlurmIsToldHowTheProgramsMpiMeetsIt) {
     EXPECT_EQ(engine.mpi, kind);
   }
   for (int number : {1, 2}) world.host(number).program.reset();
-  EXPECT_EQ(chosen(world).pmi, "");  // the site's
+  EXPECT_EQ(chosen(world).pmi, "");  // the site's default
 }
 
 TEST(Engine, SlurmIsToldHowAPythonScriptsMpiMeetsIt) {
@@ -121,7 +121,7 @@ TEST(Engine, IsTorchrunForPythonWhereEveryHostHasIt) {
   EXPECT_EQ(chosen(world).kind, "openmpi");
   world.job.program = {"train.py"};
   EXPECT_EQ(chosen(world).kind, "torchrun");
-  world.job.confine_store = true;  // which torchrun cannot do
+  world.job.confine_store = true;  // torchrun cannot do that
   EXPECT_EQ(chosen(world).kind, "openmpi");
   world.job.confine_store = false;
   world.host(2).torch = {};
@@ -135,7 +135,7 @@ TEST(Engine, IsAnMpiForPythonThatSpeaksOfIt) {
   EXPECT_EQ(chosen(world).kind, "openmpi");
   EXPECT_TRUE(world.layout().why.at(1).ends_with(
       ": the program mentions MPI (\"mpi\"), which torchrun does not start"));
-  world.job.mpi_word = "PMI_RANK";  // which Open MPI does not set
+  world.job.mpi_word = "PMI_RANK";  // Open MPI does not set this variable
   EXPECT_EQ(chosen(world).kind, "torchrun");
   world.job.mpi_word = "OMPI_COMM_WORLD_RANK";
   EXPECT_EQ(chosen(world).kind, "openmpi");
@@ -158,7 +158,7 @@ TEST(Engine, IsChosenWithoutRegardToRestarts) {
   world.job.max_restarts = 2;
   world.job.min_nodes = 1;
   EXPECT_EQ(chosen(world).kind, "openmpi");
-  EXPECT_EQ(world.layout().max_restarts, 0);  // they are muster's to make
+  EXPECT_EQ(world.layout().max_restarts, 0);  // muster itself restarts the run
   EXPECT_EQ(world.layout().min_hosts, 0);
   world.job.elastic = true;
   EXPECT_EQ(chosen(world).kind, "openmpi");

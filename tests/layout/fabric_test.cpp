@@ -1,4 +1,4 @@
-// The rails that are chosen on machines that people have, and what their ranks are told.
+// The rails chosen on real machine types, and the variables that their ranks get.
 #include "layout/fabric.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ std::string rdma_line(const Layout& layout) {
   return "";
 }
 
-// What is decided about RDMA, for people, and the variables of each host.
+// The decision about RDMA as text, and the variables of each host.
 std::string golden(const Layout& layout) {
   std::string text = rdma_line(layout) + "\n";
   for (const Placement& placement : layout.placements) {
@@ -197,13 +197,13 @@ TEST(Fabric, OfIpv6AloneIsRoceOverIpv6) {
   World world = world_of(2, make);
   EXPECT_EQ(world.layout().fabric, Fabric::kRoceIpv6);
   EXPECT_EQ(world.layout().placements[0].variables.at("NCCL_IB_ADDR_FAMILY"), "AF_INET6");
-  world.host(2).rdma = {roce("mlx5_0", "eth0", 2)};  // the two families cannot talk to each other
+  world.host(2).rdma = {roce("mlx5_0", "eth0", 2)};  // IPv4 and IPv6 GIDs cannot talk to each other
   EXPECT_TRUE(world.layout().rdma_given_up);
 }
 
 TEST(Fabric, IsChosenByAPodAlone) {
   World world = world_of(1, make_macvlan_pod);
-  EXPECT_TRUE(world.layout().placements[0].rails.empty());  // one host: nothing leaves it
+  EXPECT_TRUE(world.layout().placements[0].rails.empty());  // a single host needs no network
   world.job.pods = 4;
   EXPECT_EQ(world.layout().placements[0].rails.size(), 1U);
 }
@@ -220,7 +220,7 @@ TEST(Fabric, HasSeparateRailsOnlyWithoutAGateway) {
     }
   }
   EXPECT_FALSE(is_told());
-  World same = world_of(2, make_dgx_spark);  // a cable that joins the first rail to the second
+  World same = world_of(2, make_dgx_spark);  // a cable connects the first rail to the second
   auto& interfaces = same.host(2).interfaces;
   std::swap(interfaces[2].addresses, interfaces[3].addresses);
   auto& rdma = same.host(2).rdma;

@@ -1,4 +1,4 @@
-// Healthy hosts with GPUs, built in code; a test then breaks one thing.
+// Healthy hosts with GPUs, built in code. A test then breaks one thing.
 #pragma once
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ inline facts::Gpu mi300x(int index) {
   return gpu;
 }
 
-// Eight GPUs on each host, and a PyTorch for them.
+// Eight GPUs on each host, and a PyTorch build for them.
 inline World gpu_world(int hosts, facts::Gpu (*gpu)(int) = h100) {
   World world = good_world(hosts);
   const bool nvidia = gpu(0).vendor == "NVIDIA";

@@ -1,4 +1,4 @@
-// Facts of machines that people have, as far as the choice of rails depends on them.
+// Facts of real machine types, as far as the choice of rails depends on them.
 #pragma once
 
 #include <initializer_list>
@@ -32,7 +32,7 @@ inline facts::RdmaPort ib_port(const std::string& device, const std::string& rat
           .board = board};
 }
 
-// A RoCE port with an interface of its own; `index` is that of its RoCE v2 GID for `address`.
+// A RoCE port with its own interface. `index` is that of the RoCE v2 GID for `address`.
 inline void add_roce(facts::Facts& host, const std::string& device, const std::string& interface,
                      const std::string& address, int index, const std::string& rate,
                      int prefix = 24) {
@@ -56,7 +56,7 @@ inline void add_roce(facts::Facts& host, const std::string& device, const std::s
                        .board = "MT_0000000838"});
 }
 
-// The world whose hosts `make` has changed; it is given the host and its number.
+// A world whose hosts were changed by `make`, which gets each host and its number.
 template <class Make>
 World world_of(int hosts, const Make& make) {
   World world = good_world(hosts);
@@ -64,7 +64,7 @@ World world_of(int hosts, const Make& make) {
   return world;
 }
 
-// Eight cards for eight GPUs and two cards of two ports each for storage and management.
+// Eight cards for eight GPUs, and two cards with two ports each for storage and management.
 inline void make_dgx_h100(facts::Facts& host, int number) {
   host.gpus.assign(8, facts::Gpu{.model = "NVIDIA H100 80GB HBM3"});
   for (const int card : {0, 3, 4, 5, 6, 9, 10, 11}) {
@@ -91,7 +91,8 @@ inline void make_hgx_roce(facts::Facts& host, int number) {
            "200 Gb/sec (4X HDR)");
 }
 
-// One QSFP port with a cable, which shows as two cards; the other port, without, as two more.
+// One QSFP port with a cable, which appears as two cards. The other port, without a cable, appears
+// as two more.
 inline void make_dgx_spark(facts::Facts& host, int number) {
   host.gpus = {facts::Gpu{.model = "NVIDIA GB10"}};
   host.cpu.architecture = "aarch64";
@@ -132,7 +133,7 @@ inline void make_mi300x(facts::Facts& host, int number) {
            "25 Gb/sec (1X EDR)");
 }
 
-// A pod with a macvlan interface on a bond: the card's table has the GIDs of other pods too.
+// A pod with a macvlan interface on a bond. The card's table also has the GIDs of other pods.
 inline void make_macvlan_pod(facts::Facts& host, int number) {
   host.gpus.assign(4, facts::Gpu{.model = "NVIDIA A100-SXM4-80GB"});
   const std::string address = fmt::format("10.40.0.{}", 10 + number);

@@ -80,7 +80,8 @@ TEST(Network, KnowsWhichAddressesAHostCanHave) {
   EXPECT_FALSE(can_be_a_hosts(*parse_network("0.0.0.0/16"), *parse_ip("0.0.0.0")));
   const Network ipv6 = *parse_network("fd00::/64");
   EXPECT_TRUE(can_be_a_hosts(ipv6, *parse_ip("fd00::1")));
-  EXPECT_TRUE(can_be_a_hosts(ipv6, *parse_ip("fd00::ffff:ffff:ffff:ffff")));  // has no broadcast
+  // IPv6 has no broadcast address.
+  EXPECT_TRUE(can_be_a_hosts(ipv6, *parse_ip("fd00::ffff:ffff:ffff:ffff")));
   EXPECT_FALSE(can_be_a_hosts(*parse_network("ff02::/16"), *parse_ip("ff02::1")));
   EXPECT_FALSE(can_be_a_hosts(*parse_network("::/64"), *parse_ip("::")));
 }

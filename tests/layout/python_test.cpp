@@ -44,7 +44,7 @@ TEST(PythonCode, IsNotAlwaysInAFile) {
                          {"python3", "-W"},
                          {"python3", "--version"},
                          {"python3-config", "x.py"},
-                         {"train.py"},  // in PATH
+                         {"train.py"},  // looked up in PATH
                          {"bash", "train.py"},
                          {"./train", "x.py"}};
   for (const Words& one : cases) EXPECT_FALSE(python_code(one)) << (one.empty() ? "" : one.back());

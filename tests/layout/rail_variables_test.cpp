@@ -22,7 +22,7 @@ TEST(RailVariables, SayNothingToNcclThatItFindsOutItself) {
   EXPECT_EQ(told(host, Fabric::kInfiniband), (Told{{"UCX_NET_DEVICES", "mlx5_0:1,mlx5_1:1,eth0"}}));
   host.rdma.push_back(ib_port("mlx5_2", "100 Gb/sec"));
   EXPECT_EQ(told(host, Fabric::kInfiniband).at("NCCL_IB_HCA"), "=mlx5_0:1,mlx5_1:1");
-  host.rdma.back().active = false;  // NCCL does not take it
+  host.rdma.back().active = false;  // NCCL does not use an inactive device
   EXPECT_FALSE(told(host, Fabric::kInfiniband).contains("NCCL_IB_HCA"));
 }
 
@@ -40,12 +40,12 @@ TEST(RailVariables, GiveTheRangeIfNcclWouldTakeAnotherGid) {
   add_roce(host, "mlx5_1", "gpu1", "10.40.1.5", 7, "400 Gb/sec");
   EXPECT_FALSE(told(host, Fabric::kRoceIpv4).contains("NCCL_IB_ADDR_RANGE"));
   auto& gids = host.rdma[0].gids;
-  gids.insert(gids.begin() + 2, {3, gid_text("172.16.0.9"), "RoCE v2", ""});  // not the host's
+  gids.insert(gids.begin() + 2, {3, gid_text("172.16.0.9"), "RoCE v2", ""});  // not this host's
   const auto variables = told(host, Fabric::kRoceIpv4);
   EXPECT_EQ(variables.at("NCCL_IB_ADDR_RANGE"), "10.40.0.0/23");
   EXPECT_EQ(variables.at("NCCL_IB_ADDR_FAMILY"), "AF_INET");
   EXPECT_FALSE(variables.contains("NCCL_IB_GID_INDEX"));
-  gids[2].gid = gid_text("10.40.1.9");  // in the only range that holds both rails
+  gids[2].gid = gid_text("10.40.1.9");  // it is in the only range that contains both rails
   EXPECT_FALSE(told(host, Fabric::kRoceIpv4).contains("NCCL_IB_ADDR_RANGE"));
 }
 
@@ -53,7 +53,7 @@ TEST(RailVariables, GiveNoRangeThatNcclDoesNotLookAt) {
   facts::Facts host = good_host("n1", 1);
   add_roce(host, "mlx5_0", "gpu0", "10.40.0.5", 5, "400 Gb/sec");
   add_roce(host, "mlx5_1", "gpu1", "10.40.1.5", 7, "400 Gb/sec");
-  host.rdma[0].gids[0] = {0, gid_text("172.16.0.9"), "RoCE v2", ""};  // not the host's
+  host.rdma[0].gids[0] = {0, gid_text("172.16.0.9"), "RoCE v2", ""};  // not this host's
   EXPECT_EQ(index_that_nccl_takes(host.rdma[0], true, parse_network("10.40.0.0/23")), 0);
   EXPECT_FALSE(told(host, Fabric::kRoceIpv4).contains("NCCL_IB_ADDR_RANGE"));
 }

@@ -42,7 +42,7 @@ TEST(Rails, NeedAnActivePortAndAGidWithAnOwnAddress) {
   host.rdma[0].active = false;
   EXPECT_TRUE(find_rails(host, Fabric::kRoceIpv4, "eth0").rails.empty());
   host.rdma[0].active = true;
-  host.rdma[0].gids[3].gid = gid_of(77);  // another pod's
+  host.rdma[0].gids[3].gid = gid_of(77);  // the GID of another pod
   const auto found = find_rails(host, Fabric::kRoceIpv4, "eth0");
   EXPECT_TRUE(found.rails.empty());
   ASSERT_EQ(found.left_out.size(), 1U);
@@ -71,7 +71,7 @@ TEST(Rails, AreNoneOfTheSlowPorts) {
 TEST(Rails, LeaveOutTheDefaultRouteOnlyIfItIsSlower) {
   facts::Facts host = good_host("n1", 1);
   add_roce(host, "mlx5_0", "gpu0", "10.0.0.1", 3, "100 Gb/sec");
-  host.rdma.push_back(roce("mlx5_1", "eth0", 1));  // with the default route
+  host.rdma.push_back(roce("mlx5_1", "eth0", 1));  // the interface with the default route
   host.rdma.back().rate = "100 Gb/sec";
   EXPECT_EQ(names(find_rails(host, Fabric::kRoceIpv4, "eth0")), (Names{"mlx5_0", "mlx5_1"}));
   host.rdma.back().rate = "56 Gb/sec";
@@ -87,9 +87,9 @@ TEST(Rails, AreTheCardsOfWhichEachGpuHasOne) {
   host.rdma[1].active = false;
   EXPECT_EQ(names(find_rails(host, Fabric::kInfiniband, "")), Names{"a"});
   host.rdma[1].active = true;
-  host.rdma.push_back(ib_port("d", "400 Gb/sec", "storage"));  // which of the two kinds?
+  host.rdma.push_back(ib_port("d", "400 Gb/sec", "storage"));  // the two kinds cannot be told apart
   EXPECT_EQ(find_rails(host, Fabric::kInfiniband, "").rails.size(), 4U);
-  host.gpus.assign(1, facts::Gpu{.model = "a GPU"});  // two cards of one port, as on a DGX Spark
+  host.gpus.assign(1, facts::Gpu{.model = "a GPU"});  // two cards for one port, as on a DGX Spark
   EXPECT_EQ(find_rails(host, Fabric::kInfiniband, "").rails.size(), 4U);
 }
 

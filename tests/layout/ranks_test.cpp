@@ -11,7 +11,7 @@ Result<std::vector<Placement>> place(std::string_view list, const Job& job) {
   return place_ranks(job, {.hosts = hosts::parse_expression(list).value()});
 }
 
-// "n1:0+2 n2:2+1": host, first rank, ranks.
+// Host, first rank and number of ranks, such as "n1:0+2 n2:2+1".
 std::string placed(std::string_view list, const Job& job) {
   const auto placements = place(list, job).value();
   std::string text;
@@ -85,7 +85,7 @@ TEST(PlaceRanks, FollowsGpusOrCpus) {
     for (const Placement& one : placements.value()) result.push_back(one.ranks);
     return result;
   };
-  EXPECT_EQ(counts("cpu"), (std::vector{8, 3, 1}));  // n3 could not be asked
+  EXPECT_EQ(counts("cpu"), (std::vector{8, 3, 1}));  // n3's facts are unknown
   EXPECT_EQ(counts("auto"), (std::vector{2, 3, 1}));
   EXPECT_EQ(place_ranks({.ranks_by = "gpu"}, cluster, surveys).error().what,
             "you asked for one rank per GPU, but n2 has no GPU");
@@ -100,9 +100,9 @@ TEST(PlaceRanks, CountsTheGpusThatRanksCanUse) {
   Job job{.ranks_by = "auto"};
   const auto count = [&] { return place_ranks(job, cluster, surveys).value().front().ranks; };
   EXPECT_EQ(count(), 4);
-  host.environment.seen["CUDA_VISIBLE_DEVICES"] = "0,2";  // after activation
+  host.environment.seen["CUDA_VISIBLE_DEVICES"] = "0,2";  // as set by the activation
   EXPECT_EQ(count(), 2);
-  job.env_values["CUDA_VISIBLE_DEVICES"] = "3";  // -x
+  job.env_values["CUDA_VISIBLE_DEVICES"] = "3";  // set with -x
   EXPECT_EQ(count(), 1);
   job.env_values = {};
   host.environment.seen = {{"SLURM_STEP_GPUS", "4,5,6"}};

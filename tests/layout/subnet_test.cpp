@@ -10,7 +10,7 @@
 namespace muster::layout {
 namespace {
 
-// Gives every host, but not the launcher, a second port in 10.0.0.0/24.
+// Gives every host except the launcher a second port, in 10.0.0.0/24.
 World two_networks(int hosts, int speed) {
   World world = good_world(hosts);
   for (int number = 1; number <= hosts; ++number) {
@@ -58,7 +58,8 @@ TEST(Subnet, NeedsDistinctAddresses) {
   world.host(2).interfaces[2].addresses = {{"10.0.0.1", 24}};
   EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
   world.host(2).interfaces[2].addresses = {{"10.0.0.1", 24}, {"10.0.0.2", 24}};
-  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");  // n1 is left with none of its own
+  // Without it, n1 would have no address of its own.
+  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
   world.host(1).interfaces[2].addresses.push_back({"10.0.0.7", 24});
   EXPECT_EQ(world.layout().subnet, "10.0.0.0/24");
   EXPECT_EQ(world.layout().master_address, "10.0.0.7");
@@ -240,7 +241,7 @@ TEST(SubnetIpv6, CoversTheAddressesOfACloudThatGivesEachHostA128) {
   EXPECT_EQ(world.layout().subnet, "2600:1f18:1:2::/126");
   world.host(3).interfaces[1].addresses[0] = {"2a05:d018::3", 128};
   EXPECT_EQ(world.layout().subnet, "");
-  // With both, as there, IPv4 comes first.
+  // If there is also such an IPv4 network, IPv4 takes precedence.
   for (int number : {1, 2, 3}) {
     world.host(number).interfaces[1].addresses.push_back({fmt::format("10.0.0.{}", number), 32});
     world.host(number).routes.push_back({"0.0.0.0/0", "eth0", "10.0.0.254"});

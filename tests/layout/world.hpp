@@ -1,4 +1,4 @@
-// A cluster in good order, built in code; a test then breaks one thing.
+// A healthy cluster, built in code. A test then breaks one thing.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ inline facts::Interface virtual_bridge(std::string name, std::string ip, int pre
   return bridge;
 }
 
-inline std::string gid_of(int last_byte) {  // of 198.18.0.last_byte
+inline std::string gid_of(int last_byte) {  // the GID of 198.18.0.last_byte
   return fmt::format("0000:0000:0000:0000:0000:ffff:c612:{:04x}", last_byte);
 }
 
@@ -99,7 +99,7 @@ struct World {
   [[nodiscard]] Layout layout() const { return decided().value(); }
 };
 
-// n1 ... nN at 198.18.0.1 ... N, no slots said, and a launcher at 198.18.0.250.
+// Hosts n1 ... nN at 198.18.0.1 ... N, without slot counts, and a launcher at 198.18.0.250.
 inline World good_world(int hosts) {
   World world;
   for (int number = 1; number <= hosts; ++number) {
@@ -111,7 +111,7 @@ inline World good_world(int hosts) {
   return world;
 }
 
-// The same hosts in fd00::/64: beside IPv4 or, as `only`, instead of it.
+// The same hosts in fd00::/64, in addition to IPv4 or, if `only`, without it.
 inline World ipv6_world(int hosts, bool only) {
   World world = good_world(hosts);
   const auto change = [&](facts::Facts& host, int number) {
@@ -127,7 +127,7 @@ inline World ipv6_world(int hosts, bool only) {
   return world;
 }
 
-// The same with a program that all hosts have.
+// The same cluster with a program that all hosts have.
 inline World good_world_with_program(int hosts) {
   World world = good_world(hosts);
   world.job.program = {"/opt/job/train"};

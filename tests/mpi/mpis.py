@@ -40,7 +40,7 @@ MPIS = [
 
 
 class Watched:
-    """A job whose lines are noted with the time at which they came."""
+    """A job whose output lines are stored with their time of arrival."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -59,7 +59,7 @@ class Watched:
         return "\n".join(line for _, line in self.lines)
 
     def end(self):
-        """Whatever is left of it, at once."""
+        """Kills everything that is left of the job."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(timeout=patient(10))

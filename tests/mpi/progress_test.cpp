@@ -1,5 +1,5 @@
-// Progress over an MPI that the test plays: when requests end, fail or never end, and what other
-// ranks say. Built a second time with ThreadSanitizer.
+// Progress with a fake MPI. The test decides when requests end, fail or never end, and what other
+// ranks answer. Also built with ThreadSanitizer.
 #include "mpi/progress.hpp"
 
 #include <array>
@@ -19,19 +19,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A world of four ranks of which this is rank 0. Progress promises never to call it from two
+// An MPI world of four ranks, where this is rank 0. Progress promises never to call it from two
 // threads at once.
 class FakeMpi final : public Library {
  public:
-  // For the test's threads, which are not bound by that promise.
+  // For the test's own threads, which do not follow that rule.
   std::mutex mutex;
-  std::map<std::uintptr_t, int> ends_after;  // requests: polls until they end; below zero: never
+  std::map<std::uintptr_t, int> ends_after;  // polls until each request ends; negative: never
   std::map<std::uintptr_t, int> fails_with;
-  std::map<int, std::uint64_t> answering;  // ranks that answer: how many collectives they began
+  // Ranks that answer, and how many collectives they have begun.
+  std::map<int, std::uint64_t> answering;
   int next_polls = 0;
   int next_error = 0;
-  std::vector<std::uintptr_t> freed;                    // communicators
-  std::uint64_t dropped_elsewhere = ~std::uint64_t{0};  // groups that the other ranks dropped
+  std::vector<std::uintptr_t> freed;  // communicators
+  // Bits for the groups that the other ranks dropped.
+  std::uint64_t dropped_elsewhere = ~std::uint64_t{0};
   std::atomic<bool> is_finalised = false;
 
   [[nodiscard]] std::string version() const override { return "fake"; }
@@ -86,7 +88,7 @@ class FakeMpi final : public Library {
     const std::lock_guard guard(mutex);
     std::array<std::uint64_t, 3> words{};
     std::memcpy(words.data(), data, std::min(bytes, sizeof(words)));
-    if (tag == 1 && answering.contains(to)) {  // a question, and its answer
+    if (tag == 1 && answering.contains(to)) {  // a question; store its answer
       words[2] = answering[to];
       mail_.push_back({.source = to, .words = words});
     }
@@ -129,7 +131,7 @@ class FakeMpi final : public Library {
   std::chrono::milliseconds subgroup_blocks_for{0};
 
  private:
-  // Aborts where two threads are in here at once.
+  // Aborts if two threads call the fake at the same time.
   class Alone {
    public:
     explicit Alone(FakeMpi& mpi) : mpi_(mpi) {
@@ -272,7 +274,7 @@ TEST_F(ProgressTest, ItMayAlsoDoSoOnAThreadThatWaits) {
   EXPECT_TRUE(in_time);
 }
 
-// Python's interpreter ends after that, and kills the thread that comes back to it.
+// After draining, Python's interpreter ends, and a thread that returned to it would be killed.
 TEST_F(ProgressTest, DrainingWaitsForWhatFollowsAnOperation) {
   std::promise<void> begun;
   std::atomic<bool> over = false;
@@ -327,7 +329,7 @@ TEST_F(ProgressTest, ATimeoutIsSeenWhenNobodyWaits) {
   EXPECT_NE(error_of(*stuck).find("do not answer"), std::string::npos);
 }
 
-// Of `process`, all threads, for so long.
+// Stops the process with all its threads after `soon`, for `how_long`.
 pid_t stop_soon(pid_t process, milliseconds soon, milliseconds how_long) {
   const pid_t child = ::fork();
   if (child != 0) return child;
@@ -340,7 +342,8 @@ pid_t stop_soon(pid_t process, milliseconds soon, milliseconds how_long) {
 
 TEST_F(ProgressTest, WhoWasStoppedAsksTheOthersBeforeItGivesUp) {
   const auto stuck = submit(-1, 400ms);
-  const pid_t child = stop_soon(::getpid(), 100ms, 5s);  // longer than the wait for a stuck thread
+  // Longer than Progress waits for a stuck thread.
+  const pid_t child = stop_soon(::getpid(), 100ms, 5s);
   EXPECT_NO_THROW(EXPECT_TRUE(progress_.wait(*stuck, 60s)));
   EXPECT_NE(error_of(*stuck).find("do not answer"), std::string::npos) << error_of(*stuck);
   EXPECT_EQ(::waitpid(child, nullptr, 0), child);
@@ -372,7 +375,7 @@ TEST_F(ProgressTest, WhoAnsweredOnceMayBeSilentInTheEnd) {
     mpi_->answering = {{1, 9}, {2, 9}, {3, 9}};
   }
   const auto stuck = submit(-1, 8s);
-  EXPECT_FALSE(progress_.wait(*stuck, 4500ms));  // half time is over
+  EXPECT_FALSE(progress_.wait(*stuck, 4500ms));  // more than half of the time-out has passed
   {
     const std::lock_guard guard(mpi_->mutex);
     mpi_->answering.erase(2);
@@ -432,7 +435,7 @@ TEST_F(ProgressTest, AGroupIsFreedWhenItsMembersMeetAgain) {
   operation.reset();
   const auto of_others = progress_.subgroup(*progress_.world(), {0, 1}, 5s);
   EXPECT_TRUE(mpi_->freed.empty());
-  // Another thread may hold the operation for a moment. The test's own time limit bounds it.
+  // Another thread may hold the operation for a moment. The test's own time limit bounds this loop.
   while (mpi_->freed.empty()) static_cast<void>(progress_.subgroup(*progress_.world(), {0, 2}, 5s));
   EXPECT_EQ(mpi_->freed.front(), used);
 }
@@ -448,7 +451,7 @@ TEST_F(ProgressTest, GroupsAreFreedInTheOrderOfTheirMakingByAllMembersOrNone) {
   for (const int drop : {2, 1, 0}) groups[static_cast<std::size_t>(drop)].reset();
   groups.push_back(progress_.subgroup(*progress_.world(), {0, 1, 3}, 5s));
   EXPECT_EQ(mpi_->freed, (std::vector{comms[0], comms[2]}));
-  mpi_->dropped_elsewhere = 0b01;  // what is left: the second, and the one just made
+  mpi_->dropped_elsewhere = 0b01;  // of the remaining groups: the second, and the one just made
   groups.push_back(progress_.subgroup(*progress_.world(), {0, 1, 3}, 5s));
   EXPECT_EQ(mpi_->freed, (std::vector{comms[0], comms[2], comms[1]}));
 }

@@ -1,30 +1,32 @@
-"""A rank goes missing, and the others must be told who and leave: shared by the tests of C++ and of Python programs."""
+"""A rank fails, and the others must learn which one and exit. Shared by the tests of C++ and Python programs."""
 import re
 
 from tests.mpi.mpis import Watched
 from tests.waiting import patient, until
 
-TIMEOUT_S = 12  # of operations in the programs of faults
-# The shell is told of deaths by SIGUSR1 when MPICH's clean-up is off; it must not die of that, nor keep the program from it.
+TIMEOUT_S = 12  # time-out of operations in the fault programs
+# With MPICH's clean-up off, SIGUSR1 tells processes about deaths. `trap :` keeps the shell alive without making the program
+# ignore the signal.
 SAYS_WHEN_LEFT = ["sh", "-c", 'trap : USR1; "$@"; echo "left with $?"', "sh"]
-# Rank 1 of three, and what the two others must say of it.
+# How rank 1 of three fails, and what the two others must say about it.
 FAULTS = {"stopped": "rank 1 on n1 does not answer", "killed": "rank 1 on n1 does not answer", "late": "rank 1 on n1 has not called this operation"}
 
 
 def chosen_faults(request):
-    """Those of the tests of this file that are to be run."""
+    """The faults needed by the selected tests of this file."""
     params = [item.callspec.params for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
     return sorted({one["fault"] for one in params if "fault" in one})
 
 
 class Troubles:
-    """These faults of an MPI at once, since they wait for time to pass. `words` start the program, which is given the fault."""
+    """Runs these faults of an MPI at the same time, because they mostly wait. `words` start the program, which gets the
+    fault as its argument."""
 
     def __init__(self, lab, words, faults, within):
         self.lab, self.words, self.faults, self.within, self.jobs = lab, words, faults, within, {}
 
     def job(self, mpi, fault):
-        """Its survivors have left."""
+        """Waits until the job's survivors have left, and returns the job."""
         if (mpi, fault) not in self.jobs:
             self.end()
             self.jobs.update({(mpi, each): Watched(mpi.command(self.lab, 3, [*SAYS_WHEN_LEFT, *self.words, each], keep_survivors=True)) for each in self.faults})
@@ -39,7 +41,7 @@ class Troubles:
 
 
 def check_survivors(job, *expected, left_within):
-    """Both were told, in time and in these words, and left soon after."""
+    """Checks that both survivors got this error in time, and exited soon after."""
     assert len(job.times("left with 3")) >= 2, job.said()
     told = [line for _, line in job.lines if re.match(r"rank [02]: after", line)]
     assert len(told) == 2 and all(text in line for line in told for text in expected), job.said()

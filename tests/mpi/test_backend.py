@@ -1,4 +1,5 @@
-"""The MPI backend under real MPIs: every collective is right, and trouble ends with a name instead of a hang."""
+"""The MPI backend with real MPIs: every collective gives the right result, and faults end with the name of a rank instead of a
+hang."""
 import re
 import subprocess
 
@@ -11,7 +12,8 @@ from tests.torch.conftest import Ranks
 
 pytestmark = pytest.mark.lab
 SIZES = [1, 2, 4]
-# Ranks that wait for each other poll, and more of them than processors take minutes on a busy machine: CI has one MPI of each ABI.
+# Ranks that wait for each other poll. With more ranks than CPUs that takes minutes on a busy machine, so CI tests one MPI of each
+# ABI.
 SOME_IN_CI = [pytest.param(mpi, id=str(mpi), marks=[] if mpi.name in ("openmpi5", "mpich") else pytest.mark.campaign) for mpi in MPIS]
 ONE_IN_CI = [pytest.param(mpi, id=str(mpi), marks=[] if mpi.name == "openmpi5" else pytest.mark.campaign) for mpi in MPIS]
 SIZES_IN_CI = (("openmpi5", 4), ("mpich", 1))
@@ -19,7 +21,7 @@ SIZES_IN_CI = (("openmpi5", 4), ("mpich", 1))
 
 @pytest.fixture(scope="module")
 def program(muster):
-    """program(name): one that libmuster's MPI backend is tried with, where lab hosts see it."""
+    """Yields program(name), which returns a test program for libmuster's MPI backend in a place that lab hosts see."""
     built = [muster.parent / name for name in ("mpi_conformance", "mpi_trouble", "waiting_free_openmpi.so", "waiting_free_mpich.so")]
     for path in built:
         assert path.exists(), f"{path} is not built; configure with -DMUSTER_TRAINING=ON and build"
@@ -29,12 +31,12 @@ def program(muster):
 
 @pytest.fixture(scope="module")
 def host(module_lab_up, program):
-    """A lab with one host: MPI listens on that host's network, not on the machine's."""
+    """A lab with one host, so that MPI listens on that host's network, not on the machine's."""
     return module_lab_up(hosts=1)
 
 
 def cases_passed(text):
-    """{rank: (passed, failed)}"""
+    """Returns {rank: (passed, failed)}."""
     found = re.findall(r"conformance: \w+, rank (\d) of \d: (\d+) cases passed, (\d+) failed", text)
     return {int(rank): (int(passed), int(failed)) for rank, passed, failed in found}
 
@@ -51,7 +53,7 @@ def test_conformance(program, host, mpi, size):
 
 @pytest.mark.parametrize("size", [*SIZES[:-1], pytest.param(SIZES[-1], marks=pytest.mark.campaign)])
 def test_gloo_agrees(program, size):
-    """What Gloo has, it does as the suite expects: the suite is not made for our backend alone."""
+    """Gloo passes the suite as far as it supports the operations, so the suite is not tailored to our backend."""
     passed = cases_passed("".join(Ranks([program("mpi_conformance"), "gloo"], size).good()))
     assert sorted(passed) == list(range(size))
     assert all(count >= 400 and failed == 0 for count, failed in passed.values()), passed
@@ -59,7 +61,7 @@ def test_gloo_agrees(program, size):
 
 @pytest.mark.parametrize("mpi", [MPIS[0], pytest.param(MPIS[2], marks=pytest.mark.campaign)], ids=str)
 def test_more_elements_than_one_call_takes(program, host, mpi):
-    """As beyond 2^31, with a limit of 100: reductions in pieces, derived types for everything else."""
+    """Simulates more than 2^31 elements with a limit of 100: reductions in pieces, derived types for everything else."""
     done = mpi.run(host, 3, [program("mpi_conformance"), "mpi"], env={"MUSTER_MPI_MOST_ELEMENTS": 100})
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(cases_passed(done.stdout)) == [0, 1, 2]
@@ -82,11 +84,11 @@ def test_groups_and_works_dropped_in_flight(program, host, mpi):
 
 @pytest.mark.parametrize("mpi", SOME_IN_CI)
 def test_groups_dropped_in_different_orders(program, host, mpi):
-    """Under an MPI whose MPI_Comm_free waits for all members of the communicator."""
+    """With an MPI whose MPI_Comm_free waits for all members of the communicator."""
     waiting_free = program(f"waiting_free_{'openmpi' if mpi.name.startswith('openmpi') else 'mpich'}.so")
     done = mpi.run(host, 2, ["env", f"LD_PRELOAD={waiting_free}", program("mpi_trouble"), "crossed"])
     assert done.returncode == 0, done.stdout + done.stderr
-    # Of three rounds, the groups of two: the last two are MPI_Finalize's.
+    # Three rounds with two groups each. MPI_Finalize frees the last two.
     assert sorted(done.stdout.splitlines()) == ["freed"] * 8 + ["rank 0: dropped", "rank 1: dropped"]
 
 
@@ -106,7 +108,7 @@ def test_survivors_learn_who_is_missing_and_leave(troubles, mpi, fault):
 
 @pytest.mark.parametrize("mpi", MPIS[:1], ids=str)
 def test_a_message_that_nobody_sends(program, host, mpi):
-    """And the other rank, which had nothing to complain of, does not wait in MPI_Finalize for ever."""
+    """The other rank, which saw no error, does not wait in MPI_Finalize for ever."""
     job = Watched(mpi.command(host, 2, [*SAYS_WHEN_LEFT, program("mpi_trouble"), "lonely"], keep_survivors=True))
     try:
         until("both leave", lambda: job.times("left with 3") and job.times("left with 0"), within=60)

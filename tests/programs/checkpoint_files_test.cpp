@@ -23,12 +23,12 @@ TEST(RandomState, IsSplitIntoItsGenerators) {
 TEST(RandomState, ThatIsCutOffIsRefused) {
   const std::string whole = part("cpu") + part("device");
   for (size_t bytes = 0; bytes < whole.size(); ++bytes) {
-    if (bytes == part("cpu").size()) continue;  // saved where there was no device
+    if (bytes == part("cpu").size()) continue;  // a valid state of a host without a device
     EXPECT_THROW((void)split_random_state(whole.substr(0, bytes)), std::runtime_error) << bytes;
   }
 }
 
-// The text with a checksum that holds.
+// The text with a valid checksum.
 std::string sealed(const std::string& before, const std::string& after) {
   const std::string plain = before + after;
   return before + "\"checksum\":\"" + checksum(plain.data(), plain.size()) + "\"," + after;

@@ -19,7 +19,7 @@ std::string short_string(const std::string& text) {
   return "U" + little_endian(static_cast<uint32_t>(text.size()), 1) + text;
 }
 
-// What the parts of a batch are, in the words of a pickle; each may be replaced.
+// The parts of a batch as pickle instructions. A test may replace each of them.
 struct Parts {
   std::string labels =
       "](K\x03K\x09"
@@ -125,7 +125,7 @@ TEST(Cifar10Pickle, WithPartsThatDoNotFitIsRefused) {
   EXPECT_NE(more.find("after the end of the pickle"), more.npos) << more;
 }
 
-// Whatever one byte becomes, either the batch is refused or it has three images.
+// Whatever value one byte gets, the batch is either rejected or has three images.
 TEST(Cifar10Pickle, WithOneByteChangedDoesNoHarm) {
   const std::string whole = batch_of({});
   const size_t pixels = whole.find(three_images());

@@ -8,9 +8,9 @@
 namespace muster::programs::bench {
 namespace {
 
-constexpr std::size_t kCount = 5000;  // more than a period of the pattern
+constexpr std::size_t kCount = 5000;  // more than one period of the pattern
 
-// One rank of many, with nobody else there: `run` puts a given result into the buffer.
+// One of many ranks, without the others: `run` puts a given result into the buffer.
 class OneOfMany final : public Fabric {
  public:
   OneOfMany(int rank, int size, const std::vector<float>* result)
@@ -40,7 +40,7 @@ class OneOfMany final : public Fabric {
   std::vector<float> data_;
 };
 
-// As an all-reduce that adds one rank after the other, in floats.
+// The result of an all-reduce that adds one rank after the other, in floats.
 std::vector<float> float_sums(int ranks) {
   std::vector<float> sums(kCount);
   double took_s = 0;
@@ -62,7 +62,7 @@ TEST(Pattern, SumsOfManyRanksAreExact) {
 }
 
 TEST(Pattern, OneWrongElementIsSeen) {
-  constexpr int kRanks = 1021;  // as many as there are values
+  constexpr int kRanks = 1021;  // equal to the number of values
   auto sums = float_sums(kRanks);
   sums.back() += 1;
   OneOfMany fabric(7, kRanks, &sums);

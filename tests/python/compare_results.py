@@ -7,7 +7,8 @@ import torch
 
 
 def same(one, other):
-    """Bit for bit; sums of floating-point numbers in another order may differ in the last bits."""
+    """Compares bit by bit, except that floating-point sums may differ in the last bits, because their
+    order may differ."""
     if type(one) is not type(other):
         return False
     if isinstance(one, torch.Tensor):

@@ -1,4 +1,4 @@
-"""The wheel as a user gets it, installed into an environment of its own; and a host to try it on."""
+"""The wheel, installed into a new environment as a user would do it, and a host to test it on."""
 import shutil
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from tests.python.package import make_package
 
 @pytest.fixture(scope="session")
 def package_folder(root, shared_folder):
-    """Where everything about the package is; made once in a run."""
+    """The folder for everything about the package, made once per run."""
     return made_once(shared_folder / "package", lambda folder: make_package(root, folder))
 
 
 @pytest.fixture(scope="session")
 def scripts(package_folder):
-    """This folder, with what the ranks run, where lab hosts see it; labs come up after this."""
+    """This folder with the ranks' programs, in a place that lab hosts can see. Labs must start after it exists."""
     return made_once(package_folder / "scripts", lambda folder: shutil.copytree(Path(__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True))
 
 
@@ -41,9 +41,10 @@ def python(venv):
 
 @pytest.fixture(scope="module")
 def host(venv, scripts, module_lab_up, tmp_path_factory):
-    """A lab with one host, whose network MPI and Gloo may listen on; `shared` is a folder that it and the test see."""
+    """A lab with one host, on whose network MPI and Gloo may listen. `shared` is a folder that the host and the
+    test can see."""
     shared = tmp_path_factory.mktemp("shared")
-    shared.chmod(0o777)  # the ranks are the lab's user
+    shared.chmod(0o777)  # the ranks run as the lab's user
     lab = module_lab_up(hosts=1, share=shared)
     lab.shared = shared
     return lab

@@ -1,4 +1,5 @@
-"""Where the MPI backend and Gloo differ: {case: {backend that refuses: why}}. The table in docs/python.md is made from it."""
+"""The differences between the MPI backend and Gloo: {case: {backend that rejects it: reason}}. The table in docs/python.md
+is made from it."""
 DIFFERENCES = {
     "all_reduce[int16]": {"gloo": "type not supported"},
     "broadcast[int16]": {"gloo": "type not supported"},
@@ -20,7 +21,7 @@ DIFFERENCES = {
 WORK_FROM_2_14 = {"monitored_barrier"}
 
 
-# What the MPI backend, or PyTorch for it, says where it refuses.
+# The errors with which the MPI backend, or PyTorch for it, rejects a call.
 REFUSALS = {
     "refused: all_reduce[float8]": "TypeError: MPI: all_reduce: Float8_e4m3fn cannot be reduced",
     "refused: all_gather of different lengths": "ValueError: MPI: all_gather: a tensor of",

@@ -1,4 +1,5 @@
-"""muster-torch from the source distribution to an environment that has it: for the tests and for comparisons/python_backends."""
+"""Builds muster-torch, from the source distribution to an environment that contains it. Used by the tests and by
+comparisons/python_backends."""
 import os
 import subprocess
 
@@ -7,7 +8,7 @@ from tests.waiting import patient
 
 TORCH_PYTHON = DEPS / "torch/bin/python"
 ABIS = {"MUSTER_OPENMPI": DEPS / "openmpi", "MUSTER_MPICH": DEPS / "mpich"}
-# They are there before it, or belong to the MPI that the user has.
+# Libraries of PyTorch, or of the user's MPI.
 NOT_OURS = ["libtorch*.so*", "libc10*.so*", "libmpi*.so*"]
 
 
@@ -18,7 +19,8 @@ def must(words, **options):
 
 
 def make_package(root, folder):
-    """The source distribution in `folder`, the portable wheel in dist/ there, and venv/, which has it and sees PyTorch's environment."""
+    """Makes the source distribution in `folder`, the portable wheel in its subfolder dist/, and venv/, which contains the wheel and
+    can import PyTorch."""
     make_wheel(make_sdist(root, folder), folder)
     make_venv(folder)
 
@@ -30,7 +32,7 @@ def make_sdist(root, folder):
 
 
 def make_wheel(sdist, folder):
-    """From the source distribution alone, by the PyTorch that it is for."""
+    """Builds the wheel from the source distribution alone, with the PyTorch that it is for."""
     defines = [f"--config-settings=cmake.define.{name}={value}" for name, value in ABIS.items()]
     must([TORCH_PYTHON, "-m", "pip", "wheel", "--quiet", "--no-cache-dir", "--no-deps", "--no-index", "--no-build-isolation", *defines, "-w", folder / "raw", sdist],
          timeout=patient(600))
@@ -41,7 +43,7 @@ def make_wheel(sdist, folder):
 
 
 def make_venv(folder):
-    """A new environment that sees PyTorch's and has the wheel."""
+    """Makes a new environment that contains the wheel and can import PyTorch."""
     must([TORCH_PYTHON, "-m", "venv", folder / "venv"], timeout=patient(120))
     (site,) = folder.glob("venv/lib/python3*/site-packages")
     (torch_site,) = DEPS.glob("torch/lib/python3*/site-packages")

@@ -1,6 +1,6 @@
-"""On every rank: all cases over Gloo, then all over MPI. usage: run_cases.py FOLDER [PATTERN]; writes FOLDER/RANK.pt
+"""Runs on every rank: all cases over Gloo, then all over MPI. usage: run_cases.py FOLDER [PATTERN]
 
-{backend: {case: ("returned", value) or ("raised", "Type: message")}}
+Writes FOLDER/RANK.pt: {backend: {case: ("returned", value) or ("raised", "Type: message")}}
 """
 import os
 import re
@@ -15,7 +15,7 @@ import torch.distributed.nn  # before init_process_group, as in examples/python/
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from cases import load  # noqa: E402
 
-# Long enough for a busy machine, short enough that a test of all of them ends.
+# Long enough for a busy machine, and short enough that a test of all cases ends.
 TIMEOUT = timedelta(seconds=60)
 
 
@@ -23,8 +23,8 @@ def outcome(function):
     try:
         torch.manual_seed(1)
         return "returned", function(dist.get_rank(), dist.get_world_size())
-    except Exception as error:  # noqa: BLE001: it is the result
-        dist.distributed_c10d._world.pg_coalesce_state.clear()  # PyTorch leaves it behind when a backend cannot coalesce
+    except Exception as error:  # noqa: BLE001: the exception is the result
+        dist.distributed_c10d._world.pg_coalesce_state.clear()  # PyTorch does not reset this if a backend cannot coalesce
         return "raised", f"{type(error).__name__}: {error}"
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's expectations of a backend, on 2, 3 and 4 ranks, with Gloo as the reference."""
+"""PyTorch's expectations for a backend, on 2, 3 and 4 ranks, with Gloo as the reference."""
 import json
 import re
 import subprocess
@@ -17,7 +17,8 @@ IN_CI = JOBS[2:]
 
 @pytest.fixture(scope="module")
 def results(host, python, scripts):
-    """results(mpi, size) -> {case: {"gloo": [kind of each rank], "mpi": [...], "same": bool, "said": text}}"""
+    """Yields results(mpi, size), which returns {case: {"gloo": [kind of each rank], "mpi": [...], "same":
+    bool, "said": text}}."""
     made = {}
 
     def get(mpi, size):
@@ -30,7 +31,7 @@ def results(host, python, scripts):
             except subprocess.TimeoutExpired:
                 at = {file.stem: file.read_text() for file in folder.glob("*.now")}
                 pytest.fail(f"still running at its deadline; the ranks are at: {at}")
-            ended = sorted(file.name for file in folder.glob("*.pt"))  # of ranks that came to the end of all cases
+            ended = sorted(file.name for file in folder.glob("*.pt"))  # ranks that finished all cases
             assert done.returncode == 0, f"ended: {ended}\n{done.stdout}{done.stderr[-3000:]}"
             made[mpi, size] = json.loads(must([python, scripts / "compare_results.py", folder], timeout=patient(60)))
         return made[mpi, size]
@@ -40,13 +41,13 @@ def results(host, python, scripts):
 
 @pytest.fixture(scope="module")
 def working(python):
-    """The cases among DIFFERENCES that work with this PyTorch."""
+    """Returns the cases among DIFFERENCES that work with this PyTorch."""
     version = must([python, "-c", "from importlib.metadata import version; print(version('torch'))"], timeout=patient(60))
     return WORK_FROM_2_14 if [*map(int, version.split(".")[:2])] >= [2, 14] else set()
 
 
 def expected(name, backend, working):
-    """What every rank is to do: "returned", or "raised"."""
+    """Returns what every rank must do: "returned" or "raised"."""
     if name.startswith("refused: "):
         return "raised"
     return "raised" if backend in DIFFERENCES.get(name, {}) and name not in working else "returned"

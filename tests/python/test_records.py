@@ -1,4 +1,4 @@
-"""Ranks tell their collectives on sockets, for `muster why`."""
+"""Ranks report their collectives on sockets, for `muster why`."""
 import json
 import stat
 import subprocess
@@ -14,14 +14,14 @@ OPENMPI5 = MPIS[0]
 
 def test_ranks_tell_which_collective_they_wait_in(host, python, scripts):
     folder = host.shared / "records"
-    recorders = folder / ("r" * 120)  # longer than the path of a socket may be
+    recorders = folder / ("r" * 120)  # longer than a socket's path may be
     host.shell("n1", f"mkdir -m 755 {folder} && mkdir -m 700 {recorders}")
     job = Watched(OPENMPI5.command(host, 2, [python, "-W", "ignore", scripts / "programs/records.py", "late", folder], {"MUSTER_RECORDERS": recorders}))
     try:
         until("both ranks are where they wait", lambda: len(job.times("ready")) == 2 or job.process.poll() is not None, within=60)
         assert len(list(recorders.iterdir())) == 2, job.said()
         done = [(1, "gloo:all_reduce", True), (2, "gloo:all_reduce", True)]
-        # PyTorch records the end of an operation after the program knows of it.
+        # PyTorch records the end of an operation a moment after the program sees it.
         until("PyTorch has recorded both ends", lambda: sum(ended for groups in collectives(recorders, "fr_trace_json") for _, _, ended in groups["0"]) == 4, within=10)
         assert [groups["0"] for groups in collectives(recorders, "fr_trace_json")] == [done, [*done, (3, "gloo:all_reduce", False)]]
         first = (1, "mpi:broadcast", True)
@@ -34,7 +34,7 @@ def test_ranks_tell_which_collective_they_wait_in(host, python, scripts):
             assert record["pg_config"] == {name: {"desc": "fast", "name": name, "ranks": "[0, 1]"}}
             assert record["entries"][0]["input_sizes"] == [[2, 3]] and record["entries"][0]["input_dtypes"] == ["Float"]
             assert "records.py" in ask(recorders, one.name, "dump_traceback")
-        assert stat.S_IMODE(recorders.stat().st_mode) == 0o700  # nobody else comes to the sockets
+        assert stat.S_IMODE(recorders.stat().st_mode) == 0o700  # no other user can reach the sockets
         (folder / "go").touch()
         job.process.wait(timeout=patient(60))
         assert (job.process.returncode, len(job.times("good"))) == (0, 2), job.said()

@@ -1,4 +1,4 @@
-"""Scripts that say "mpi", unchanged, under every launcher: the losses are Gloo's."""
+"""Scripts that use "mpi", unchanged, under every launcher. Their losses must equal Gloo's."""
 import re
 
 import pytest
@@ -30,7 +30,7 @@ SCRIPTS = [["toy.py", "3", "2"], ["resnet.py"]]
 
 
 def train(cluster, venv, programs, launcher, backend, scripts, flags=()):
-    """What rank 0 said: {"toy epoch 0": loss, ...}, and its other lines."""
+    """Returns rank 0's output: {"toy epoch 0": loss, ...}, and its other lines."""
     words = ["python", "-W", "ignore", programs / "one_after_the_other.py"]
     for script, *arguments in scripts:
         words += [*(["--"] if words[-1] == backend else []), programs / script, *arguments, backend]
@@ -43,7 +43,7 @@ def train(cluster, venv, programs, launcher, backend, scripts, flags=()):
 
 @pytest.fixture(scope="module")
 def with_gloo(cluster, venv, scripts):
-    """One job a script: PyTorch's own rendezvous does not survive a second one in the same processes."""
+    """Uses one job per script, because PyTorch's own rendezvous does not survive a second one in the same processes."""
     said = [train(cluster, venv, scripts / "programs", STARTERS[0], "gloo", [script]) for script in SCRIPTS]
     return said[0][0] | said[1][0], said[0][1] + said[1][1]
 
@@ -53,7 +53,8 @@ def test_the_losses_are_those_of_gloo(request, cluster, venv, scripts, with_gloo
     flags = ()
     if isinstance(launcher, Slurm):
         request.getfixturevalue("slurm")
-        # A script is linked to no MPI: who starts it says which PMI the MPI speaks, and where that MPI is when the linker finds none.
+        # A script is not linked to an MPI, so the user names the PMI that the MPI uses, and where the MPI is if the dynamic linker
+        # does not find it.
         flags = SLURM_FLAGS[launcher.name]
     losses, others = train(cluster, venv, scripts / "programs", launcher, "mpi", SCRIPTS, flags)
     expected, expected_others = with_gloo

@@ -1,4 +1,4 @@
-"""A rank that is missing is named, nothing hangs or grows, and MPI may be shared."""
+"""A missing rank is named, nothing hangs or leaks, and other code in the process may use MPI too."""
 import re
 from pathlib import Path
 
@@ -12,7 +12,7 @@ OPENMPI5, _, MPICH, _ = MPIS
 
 @pytest.fixture(scope="module")
 def words(python, scripts):
-    """words(what): the command that runs it."""
+    """Yields words(fault), which returns the command that runs it."""
     return lambda *what: [python, "-W", "ignore", scripts / "programs/trouble.py", *what]
 
 
@@ -28,13 +28,14 @@ def troubles(request, words, host):
 @pytest.mark.parametrize("mpi", [OPENMPI5, pytest.param(MPICH, marks=pytest.mark.campaign)], ids=str)
 def test_survivors_are_told_who_is_missing_and_leave(host, troubles, mpi, fault):
     check_survivors(troubles.job(mpi, fault), "DistBackendError", FAULTS[fault], left_within=10)
-    # hydra leaves its own children unburied while a rank is stopped; the ranks are not among them.
+    # hydra does not reap its own children while a rank is stopped, but no rank may be among them.
     assert [line for line in host.shell("n1", "ps -eo stat=,pid=,args=").splitlines() if line.startswith("Z") and "python" in line] == []
 
 
 @pytest.mark.parametrize("mpi", [OPENMPI5, pytest.param(MPICH, marks=pytest.mark.campaign)], ids=str)
 def test_a_rank_that_raises_ends_the_job_at_once(host, words, mpi):
-    """It does not wait at its exit for ranks that wait for it; the launcher sees it leave, and ends them."""
+    """The failed rank does not wait at its exit for ranks that wait for it. The launcher sees it leave
+    and ends the others."""
     done = mpi.run(host, 3, words("raises"), within=60)
     assert done.returncode != 0 and "ValueError: a bug of the script's own" in done.stderr
 
@@ -47,7 +48,7 @@ def test_a_good_job(host, words, what):
 
 @pytest.mark.parametrize("mpi, count", [(OPENMPI5, 50), *(pytest.param(*one, marks=pytest.mark.campaign) for one in ((OPENMPI5, 200), (MPICH, 2100)))], ids=str)
 def test_groups_come_and_go_without_a_trace(host, words, mpi, count):
-    """MPICH has 2048 communicators at a time: one of a kind that stayed would be too many."""
+    """MPICH has at most 2048 communicators at a time, so even one that leaked per cycle would be noticed."""
     done = mpi.run(host, 2, words("cycles", str(count)), within=200)
     assert done.returncode == 0, done.stdout + done.stderr
     grown = re.findall(r"rank \d: grew by (-?\d+) kB and (-?\d+) files", done.stdout)

@@ -1,4 +1,4 @@
-"""What is in the wheel, and when it is on."""
+"""The contents of the wheel, and when it is active."""
 import os
 import subprocess
 import tarfile
@@ -14,7 +14,8 @@ pytestmark = pytest.mark.lab
 
 
 def run(python, *words, env=None, within=60):
-    """On the machine itself, with no network but a loopback of its own: an MPI may listen. What an MPI leaves behind goes too."""
+    """Runs on this machine in a network namespace with only loopback, because an MPI may listen. Files that an MPI leaves
+    behind are removed too."""
     with tempfile.TemporaryDirectory() as folder:
         kept = {name: os.environ[name] for name in ("MUSTER_CI_RUN",) if name in os.environ}
         return subprocess.run([*OWN_NETWORK, str(python), *map(str, words)], env={"PATH": SYSTEM_PATH, "HOME": folder, "TMPDIR": folder, **kept, **(env or {})},
@@ -48,7 +49,7 @@ def test_the_sdist_has_what_it_needs_and_nothing_of_the_tool(sdist):
 
 
 def test_a_build_without_pytorch_says_what_to_do(root, tmp_path):
-    """As in the environment that pip makes for a build: with scikit-build-core, without PyTorch."""
+    """Simulates the environment that pip makes for a build: with scikit-build-core, but without PyTorch."""
     (site,) = DEPS.glob("torch/lib/python3*/site-packages")
     for path in site.iterdir():
         if not path.name.startswith("torch"):
@@ -80,7 +81,7 @@ def test_a_script_turns_it_on_and_off(python):
 
 @pytest.mark.parametrize("switch, used", [("1", "PyTorch's"), ("replace", "muster's")])
 def test_an_mpi_of_pytorchs_own_is_left_alone_unless_asked(python, switch, used):
-    """Such a PyTorch is not to be had by pip: this one is told that it has an MPI."""
+    """pip does not offer a PyTorch built with MPI, so this test tells the installed one that it has an MPI."""
     script = ("import os, torch.distributed as d, torch.distributed.distributed_c10d as c, muster_torch as m\n"
               "class Own:\n"
               "  def create(ranks): raise RuntimeError(\"PyTorch's\")\n"
@@ -93,7 +94,7 @@ def test_an_mpi_of_pytorchs_own_is_left_alone_unless_asked(python, switch, used)
 
 
 def test_import_torch_costs_no_more(python):
-    """No MPI is loaded, and nothing that a script did not ask for is imported."""
+    """`import torch` loads no MPI, and imports nothing that the script did not request."""
     script = "import torch, sys; print('mpi' in open('/proc/self/maps').read().replace('mpich', ''), 'muster_torch._backend' in sys.modules)"
     assert says(python, script) == "False False"
 
@@ -114,7 +115,7 @@ def test_no_mpi_says_what_was_looked_for(python):
 
 
 def test_ranks_that_no_mpi_started_are_refused(python):
-    """Each would be a job of one, and train alone."""
+    """Otherwise each process would be a job with one rank and train alone."""
     done = run(python, "-c", "import torch.distributed as d; d.init_process_group('mpi')", env={"WORLD_SIZE": "4", "RANK": "0"})
     assert done.returncode == 1 and "sees one rank, but WORLD_SIZE says 4" in done.stderr and "mpirun" in done.stderr
     done = run(python, "-c", "import torch.distributed as d; d.init_process_group('mpi')", env={"SLURM_STEP_NUM_TASKS": "3"})
@@ -122,18 +123,18 @@ def test_ranks_that_no_mpi_started_are_refused(python):
 
 
 def test_one_rank_is_a_job_too(python):
-    """In an allocation for four, with torchrun's numbers for one, and where PyTorch checks the collectives of other backends."""
+    """In a Slurm allocation for four, with torchrun's variables for one rank, and with PyTorch's checks of collectives on."""
     script = "import torch.distributed as d; d.init_process_group('mpi'); print(d.get_world_size())"
     assert says(python, script, env={"SLURM_NTASKS": "4", "SLURM_JOB_ID": "5", "WORLD_SIZE": "1", "TORCH_DISTRIBUTED_DEBUG": "DETAIL"}) == "1"
 
 
 def test_it_is_no_choice_where_torchrun_starts_the_ranks(python):
-    """Scripts that ask which backend there is take Gloo there, as without it."""
+    """Scripts that ask which backends are available choose Gloo there, as they would without the wheel."""
     assert says(python, ASKS, env={"WORLD_SIZE": "4"}) == "False True"
 
 
 def test_an_mpirun_of_another_mpi_is_refused(host, python):
-    """Each rank would be a job of one of Open MPI's. (MPICH finds out by itself.)"""
+    """Otherwise each rank would be an Open MPI job of its own. (MPICH notices the mismatch itself.)"""
     mpich = MPIS[2]
     script = "import torch.distributed as d; d.init_process_group('mpi')"
     done = mpich.run(host, 2, [python, "-c", script], env={"MUSTER_MPI_LIBRARY": DEPS / "openmpi/lib/libmpi.so.40"})
@@ -149,11 +150,11 @@ def test_the_doctor(host, python, mpi):
     done = mpi.run(host, 2, [python, "-m", "muster_torch.doctor"])
     assert done.returncode == 0, done.stdout + done.stderr
     version = {"openmpi5": "Open MPI v5", "openmpi4": "Open MPI v4.1", "mpich": "MPICH Version", "intel": "Intel(R) MPI Library"}[mpi.name]
-    why = "in the search path of the dynamic linker" if mpi.name == "openmpi4" else "the launcher's"  # Debian's is in no lib/ of a folder of its own
+    why = "in the search path of the dynamic linker" if mpi.name == "openmpi4" else "the launcher's"  # Debian's is not in a lib/ folder of its own prefix
     abi = "Open MPI's" if mpi.name.startswith("openmpi") else "MPICH's"
     for text in (version, f"ABI:          {abi}", f"({why})", "thread level: MPI_THREAD_MULTIPLE", "CUDA-aware:   no", 'works: 2 ranks on n1 (2)'):
         assert text in done.stdout, done.stdout
-    assert done.stdout.count("init_process_group") == 1  # one rank speaks
+    assert done.stdout.count("init_process_group") == 1  # only one rank prints
 
 
 def test_the_doctor_finds_that_it_would_fail(python):
@@ -164,13 +165,14 @@ def test_the_doctor_finds_that_it_would_fail(python):
 
 
 def test_the_mpi_of_the_environment_is_found(python):
-    """PyPI's MPIs put their library into lib/ of the environment; this one has an Open MPI for the dynamic linker, too."""
+    """PyPI's MPIs put their library into lib/ of the environment. This environment also has an Open MPI that the dynamic
+    linker finds."""
     script = f"import sys, torch; sys.prefix = '{DEPS}/mpich'; import muster_torch._c10d as c; print(c.find()['library'], c.find()['abi'])"
     assert says(python, script) == f"{DEPS}/mpich/lib/libmpi.so.12 mpich"
 
 
 def test_types(python, venv):
-    """The stubs name what is there."""
+    """The stubs list exactly the names that exist."""
     names = says(python, "import torch; from muster_torch import _backend, _built_for; print(*(n for m in (_backend, _built_for) for n in dir(m) if n[0] != '_'))")
     folder = next(venv.glob("lib/python3*/site-packages/muster_torch"))
     stubs = (folder / "_backend.pyi").read_text() + (folder / "_built_for.pyi").read_text()

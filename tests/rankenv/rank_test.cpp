@@ -78,7 +78,8 @@ TEST(Rank, AloneIsRankZeroOfOne) {
   check({{"RANK", ""}, {"PATH", "/bin"}}, {0, 1, 0, 1, 0, 1, ""});
 }
 
-// In a batch script Slurm tells the number of tasks of the allocation, and nothing was started.
+// In a batch script, Slurm sets the number of tasks of the allocation, although no task was
+// started.
 TEST(Rank, BatchScriptIsAlone) {
   check({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "0"}},
         {0, 1, 0, 1, 0, 1, ""});
@@ -94,7 +95,7 @@ TEST(Rank, LauncherBeatsWhatIsLeftOver) {
         {1, 2, 1, 2, 0, 1, "Open MPI"});
 }
 
-// A program in a muster job that starts another job there hands on what the shim gave it.
+// A program in a muster job that starts another job passes on the variables that the shim set.
 TEST(Rank, ShimsOwnVariablesAreNotTorchruns) {
   Environment outer;
   for (const auto& [name, value] : variables({.rank = 5, .size = 8, .host_rank = 0}, "outer")) {
@@ -107,10 +108,10 @@ TEST(Rank, InnermostLauncherWins) {
   check(with(kTorchrun, {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}}),
         {3, 4, 1, 2, 1, 2, "torchrun", true});
   check(with(kTorchrun, open_mpi(1, 2, 0, 1)), {3, 4, 1, 2, 1, 2, "torchrun", true});
-  // prted started by srun, one a host
+  // srun started one prted per host
   check(with(open_mpi(3, 4, 1, 2), {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}}),
         {3, 4, 1, 2, 1, 2, "Open MPI"});
-  // the same where the site's default is pmi2
+  // the same, where the site's default is pmi2
   check(with(open_mpi(3, 4, 1, 2),
              {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"PMI_RANK", "1"}}),
         {3, 4, 1, 2, 1, 2, "Open MPI"});
@@ -144,7 +145,7 @@ TEST(Rank, RefusesWhatIsNoNumber) {
         << bad;
   }
   EXPECT_EQ(refused({{"PMI_RANK", "\x1b[2J"}}), "PMI_RANK='?[2J' is not a number of ranks");
-  // Zero as a size would divide.
+  // A size of zero would lead to a division by zero.
   EXPECT_NE(refused(open_mpi(0, 0, 0, 0)).find("contradicts"), std::string::npos);
   EXPECT_NE(refused({{"PMI_RANK", "0"},
                      {"PMI_SIZE", "1"},
@@ -166,7 +167,7 @@ TEST(Rank, OddTasksPerNodeNeverCrash) {
                           "99999999999", "-5", "2(x2)1"}) {
     auto environment = kStep;
     environment["SLURM_STEP_TASKS_PER_NODE"] = odd;
-    (void)read(environment);  // refused or not: it comes back
+    (void)read(environment);  // either result is fine if it returns at all
   }
 }
 

@@ -20,7 +20,7 @@ class RecordersFolder : public testing::Test {
   RecordersFolder() {
     std::string name = testing::TempDir() + "recordersXXXXXX";
     root_ = ::mkdtemp(name.data());
-    path_ = root_ + "/" + std::string(120, 'a');  // longer than the path of a socket may be
+    path_ = root_ + "/" + std::string(120, 'a');  // longer than a socket's path may be
     std::filesystem::create_directory(path_);
     ::chmod(path_.c_str(), 0700);
     folder_ = open_private_folder(path_.c_str());
@@ -71,7 +71,7 @@ TEST_F(RecordersFolder, HasOneSocketPerProcess) {
   EXPECT_EQ(free_socket_name(folder_), pid_);
   const int socket = listen(pid_);
   EXPECT_EQ(free_socket_name(folder_), std::nullopt);
-  ::close(socket);  // as a program that this process ran before
+  ::close(socket);  // left by a program that this process ran before
   EXPECT_EQ(free_socket_name(folder_), pid_);
   EXPECT_FALSE(std::filesystem::exists(path_ + "/" + pid_));
   std::ofstream(path_ + "/" + pid_) << "no socket";

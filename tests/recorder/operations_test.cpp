@@ -71,7 +71,7 @@ TEST(Operations, AreKeptForEachGroupByItself) {
   busy->begin(message("recv"));
   const Ticket early = busy->begin(collective(1));
   for (std::uint64_t i = 2; i <= 1000; ++i) busy->end(busy->begin(collective(i)));
-  busy->end(early);  // forgotten by now
+  busy->end(early);  // no longer kept by now
   busy->end({});
   const std::string json = operations.json(false);
   EXPECT_EQ(count(json, "mpi:all_reduce"), kCollectivesKept);

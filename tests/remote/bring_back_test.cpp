@@ -25,7 +25,7 @@ TEST(BackWords, NeitherLinksNorDevicesNorOwnersAreTakenOver) {
   const std::vector<std::string> ssh = {"ssh", "-T"};
   const auto words = back_words({.from = "/out", .to = "/here"}, ssh, "n1", "/here/n1", true);
   EXPECT_EQ(words[1], "-rtE");
-  EXPECT_TRUE(has_word(words, "--whole-file"));  // no checksum of a file here goes to the host
+  EXPECT_TRUE(has_word(words, "--whole-file"));  // so no checksum of a local file goes to the host
   EXPECT_EQ(words[words.size() - 2], "n1:/out/");
   EXPECT_EQ(words.back(), "/here/n1/");
 }
@@ -37,7 +37,7 @@ TEST(LeftOut, AreTheLinksThatRsyncSkipped) {
       (std::vector<std::string>{"latest", "a?[2J"}));
 }
 
-// Runs the lines here: every host is this machine, below a folder of its own.
+// Runs the commands locally: every host is this machine, with a folder of its own.
 class Hosts : public Transport {
  public:
   [[nodiscard]] std::vector<Outcome> run(std::span<const Task> tasks,
@@ -51,7 +51,7 @@ class Hosts : public Transport {
   }
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop&, SessionPlan) override { return nullptr; }
   void forget(const std::string&) override {}
-  // As ssh: the words that follow are a host and a command.
+  // Like ssh: the words that follow are a host and a command.
   [[nodiscard]] std::vector<std::string> shell() const override { return shell_words; }
   [[nodiscard]] Silence silence(const std::string&) const override { return {}; }
 

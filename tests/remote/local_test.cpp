@@ -44,7 +44,7 @@ TEST(Local, ASessionIsSpokenTo) {
   EXPECT_EQ(code, 7);
 }
 
-// A run's warden must see its launcher go, not die with it.
+// A run's warden must notice when its launcher is gone, not die with it.
 TEST(Local, AnAbandonedCommandGoesOnUntilItNotices) {
   sys::UvLoop loop;
   bool ended = false;

@@ -107,7 +107,7 @@ TEST_F(ProjectTest, AMarkIsThereForAWhileAndNoPartOfIt) {
   }
   EXPECT_FALSE(fs::exists(folder_ / name));
   EXPECT_EQ(SharedMark("/no/such/folder").name(), "");
-  write(name, "");  // as an interrupted run leaves it
+  write(name, "");  // left by an interrupted run
   fs::last_write_time(folder_ / name, fs::file_time_type::clock::now() - std::chrono::hours(2));
   EXPECT_FALSE(SharedMark(folder_).name().empty());
   EXPECT_FALSE(fs::exists(folder_ / name));

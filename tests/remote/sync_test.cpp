@@ -48,11 +48,11 @@ TEST(RsyncWords, NothingIsRemovedUnlessAsked) {
       has_word(rsync_words({.from = "/a", .to = "/a", .remove = true}, ssh, "n1"), "--delete"));
 }
 
-// The two ways in which `run --sync` sends a project.
+// Both ways in which `run --sync` sends a project: rsync and tar.
 class ListedPaths : public testing::TestWithParam<bool> {
  protected:
   static sys::Ended send(const SyncOptions& options) {
-    // Like ssh, it runs the command that follows the host's name.
+    // Like ssh: runs the command that follows the host's name.
     const std::vector<std::string> shell = {"sh", "-c", "eval \"$2\""};
     const auto words =
         GetParam() ? rsync_words(options, {}, "") : tar_words(options, shell, "host");
@@ -95,11 +95,12 @@ TEST_P(ListedPaths, AnyNameIsSentAndNewerFilesStay) {
   EXPECT_EQ(parse_stats(ended.out)->files, names.size() - 1);
   EXPECT_EQ(parse_stats(ended.out)->bytes, 4 * (names.size() - 1));
   EXPECT_EQ(parse_stats(send(options).out), Changes{}) << "the same already";
-  std::ofstream(folder / "from/-rf") << "edit";  // of the same size, probably in the same second
+  // The same size, and probably changed in the same second.
+  std::ofstream(folder / "from/-rf") << "edit";
   EXPECT_EQ(parse_stats(send(options).out)->files, 1U);
 }
 
-// What a rank put in the place of a link or a folder stays.
+// Links and folders that a rank replaced by something else stay replaced.
 TEST_P(ListedPaths, LinksAndFoldersReplaceNothing) {
   namespace fs = std::filesystem;
   const sys::TempFolder temp;

@@ -1,4 +1,4 @@
-"""muster exec as a person uses it, from the launcher to three hosts."""
+"""muster exec from the launcher to three hosts, used as by a person."""
 import base64
 import json
 import shlex
@@ -89,11 +89,11 @@ def sleepers(lab, host):
 
 
 def test_a_deadline_ends_the_command_and_what_it_started(open_lab):
-    assert muster_exec(open_lab, "-H", ALL, "--", "true").returncode == 0  # the connections are open
+    assert muster_exec(open_lab, "-H", ALL, "--", "true").returncode == 0  # connections are open now
     done = muster_exec(open_lab, "-H", ALL, "--timeout", "2", "--", "echo up; test $(hostname) != n2 || { setsid sleep 601 & sleep 600; }")
     assert done.returncode == 124
     assert "n2: the time limit passed; muster ended the command and what it had started" in done.stderr and "1 of 3 hosts failed" in done.stderr
-    assert done.stdout == "--- n[1-3] (3 hosts) ---\nup\n"  # also what n2 had printed by then
+    assert done.stdout == "--- n[1-3] (3 hosts) ---\nup\n"  # including what n2 had printed by then
     assert sleepers(open_lab, "n2") == []
 
 
@@ -126,8 +126,8 @@ def test_a_shell_on_one_host(open_lab):
 
 
 def test_label_shows_lines_while_the_command_runs(open_lab):
-    # Each host waits for a file that only appears once its first line was seen: muster's output is
-    # read by the script that makes the file, over a second session.
+    # Each host waits for a file that appears only after its first line was seen. A script reads
+    # muster's output and creates the file over a second session.
     script = """
         muster exec -H n1,n2 --label --timeout 300 -- \
           'echo first; while ! test -e go; do sleep 0.1; done; echo err >&2; printf last' 2>err |

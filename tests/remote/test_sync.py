@@ -1,4 +1,4 @@
-"""muster sync as a person uses it, from the launcher to three hosts."""
+"""muster sync from the launcher to three hosts, used as by a person."""
 import subprocess
 
 import pytest
@@ -21,7 +21,7 @@ def sh(lab, host, script, **more):
 
 
 def tree(lab, host, folder):
-    """Every path below, with kind, mode, size and content."""
+    """Returns every path below the folder, with kind, mode, size and content."""
     script = f'cd "{folder}" && find . -printf "%P %y %m %s %l\\n" | sort && find . -type f -print0 | sort -z | xargs -0 cat'
     return sh(lab, host, script)
 
@@ -40,7 +40,7 @@ def test_the_same_files_under_the_same_path_then_only_what_differs(open_lab):
     assert first.stdout.startswith("n[1-3] (3 hosts): 3 files (100.0 kB)"), first.stdout
     for host in open_lab.hosts:
         assert tree(open_lab, host, job) == tree(open_lab, "launcher", job)
-    again = sync(open_lab, job + "/")  # a slash at the end changes nothing
+    again = sync(open_lab, job + "/")  # a slash at the end makes no difference
     assert again.stdout == "n[1-3] (3 hosts): the same already\n"
     sh(open_lab, "n2", "echo changed > ~/job/train.py")
     mended = sync(open_lab, "job")  # nor does a relative path
@@ -132,7 +132,7 @@ def back(lab, *words):
 
 
 def make_results(lab):
-    """Each host has a file of its own and an equal one; n3 has nothing."""
+    """n1 and n2 have one file of their own and an equal one each; n3 has nothing."""
     for host in ("n1", "n2"):
         sh(lab, host, f"mkdir -p ~/job/out/{host} && cd ~/job/out && echo {host} > {host}/loss && echo equal > config && touch -d 2026-01-01 config")
     return f"/home/{lab.user}/job/out"
@@ -145,7 +145,7 @@ def test_results_come_home_merged(open_lab):
     assert "n3: nothing to bring back" in done.stdout and "n[1-2] (2 hosts): 2 files" in done.stdout, done.stdout
     assert sh(open_lab, "launcher", "cd results && find . -type f | sort | xargs tail -n 1") == \
         "==> ./config <==\nequal\n\n==> ./n1/loss <==\nn1\n\n==> ./n2/loss <==\nn2\n"
-    assert "n[1-2] (2 hosts): the same already" in back(open_lab, "results", out).stdout  # what is here already is not sent again
+    assert "n[1-2] (2 hosts): the same already" in back(open_lab, "results", out).stdout  # files that are already here are not sent again
     for host, text in (("n1", "another"), ("n2", "other")):
         sh(open_lab, host, f"echo {text} > ~/job/out/config")
     refused = back(open_lab, "results", out)
@@ -157,11 +157,12 @@ def test_results_come_home_merged(open_lab):
 
 
 def test_a_hostile_host_cannot_write_elsewhere(open_lab):
-    """Neither by links and modes that it sends, nor through a link that is here, nor by sending what nobody asked for."""
+    """A host can do no harm with links and modes that it sends, through a link that exists here, or by sending files
+    that were not requested."""
     out = make_results(open_lab)
     sh(open_lab, "n1", "cd ~/job/out && ln -s ../../.ssh keys && mkfifo pipe && cp /bin/true suid && chmod 4755 suid && ln -s /etc/passwd n1/passwd")
     sh(open_lab, "n2", "mkdir ~/job/out/keys && echo evil > ~/job/out/keys/authorized_keys")
-    assert open_lab.exec("launcher", "muster", "exec", "-H", ALL, "--", "true").returncode == 0  # muster's own directory is in .ssh
+    assert open_lab.exec("launcher", "muster", "exec", "-H", ALL, "--", "true").returncode == 0  # this creates muster's own directory in .ssh
     before = tree(open_lab, "launcher", "$HOME/.ssh")
     done = back(open_lab, "results", out)
     assert done.returncode == 0, done.stderr
@@ -170,7 +171,7 @@ def test_a_hostile_host_cannot_write_elsewhere(open_lab):
     sh(open_lab, "launcher", "rm -r results/keys && ln -s ../.ssh results/keys")
     refused = back(open_lab, "results", out)
     assert refused.returncode == 125 and "keys: this is a symbolic link, but on the hosts it is a directory" in refused.stderr, refused.stderr
-    fake = '#!/bin/sh\ncase $1 in --server) exec rsync.real "$@" -l;; esac\nexec rsync.real "$@"\n'  # sends links, though nobody asked for them
+    fake = '#!/bin/sh\ncase $1 in --server) exec rsync.real "$@" -l;; esac\nexec rsync.real "$@"\n'  # sends links that were not requested
     sh(open_lab, "n1", "mv /usr/bin/rsync /usr/bin/rsync.real", root=True)
     open_lab.write("n1", "/usr/bin/rsync", fake, mode="755", root=True)
     lies = back(open_lab, "lies", "--per-host", out)
@@ -201,6 +202,6 @@ def test_progress_is_for_terminals(open_lab):
     checked = open_lab.exec("launcher", *on_terminal("muster", "check", "-H", ALL)).stdout
     for what in ("checking the hosts: 0 of 3", "copying muster to the hosts: 0 of 3"):
         assert f"\x1b[K{what}" in checked, repr(checked)
-    assert "\x1b[K3 of 3 hosts answered" in checked, repr(checked)  # the line is gone when the result comes
+    assert "\x1b[K3 of 3 hosts answered" in checked, repr(checked)  # the line is erased when the result appears
     piped = open_lab.exec("launcher", "muster", "check", "-H", ALL)
     assert "\x1b" not in piped.stdout + piped.stderr and "checking the hosts" not in piped.stderr

@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::seconds kLong{600};
 constexpr std::chrono::seconds kShort{1};
 
-// The processes that carry the mark, but for those that are about to go.
+// The number of processes with the mark that are not about to end.
 int marked(const std::string& id) {
   int count = 0;
   std::error_code gone;
@@ -76,7 +76,7 @@ TEST(TimeLimit, TheLoginShellMayBeFish) {
 
 TEST(TimeLimit, AProcessOfAnotherCallIsLeftAlone) {
   const std::string id = sys::random_hex(8);
-  // Its mark begins like ours.
+  // Its mark begins like the command's mark.
   const auto other = sys::run({.argv = {"sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!"},
                                .env = {"MUSTER_EXEC=" + id + "0"}});
   ASSERT_TRUE(other);
@@ -91,7 +91,7 @@ TEST_P(LateCommand, IsEndedWithAllThatItStarted) {
   const Limited run(std::string("echo before; ") + GetParam(), kShort);
   EXPECT_TRUE(run.ended().timed_out) << run.ended().code << run.ended().err;
   EXPECT_EQ(run.ended().code, kEnded);
-  EXPECT_EQ(run.ended().out, "before\n");  // what it had printed is kept
+  EXPECT_EQ(run.ended().out, "before\n");  // earlier output is kept
   EXPECT_EQ(marked(run.id), 0);
 }
 
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
     TimeLimit, LateCommand,
     testing::Values("exec sleep 1000", "sleep 1000 & sleep 1000; echo after",
                     "setsid sleep 1000 & wait",
-                    "sleep 1000 & exit 3",  // it holds the output, so ssh would wait for it
+                    "sleep 1000 & exit 3",  // it keeps the output open, so ssh would wait for it
                     "trap '' TERM; while :; do sleep 1000; done"));
 
 TEST(TimeLimit, TheShellThatKeepsItPrintsNothing) {
@@ -109,7 +109,7 @@ TEST(TimeLimit, TheShellThatKeepsItPrintsNothing) {
 }
 
 TEST(TimeLimit, AProcessWithoutTheMarkIsFoundAsADescendant) {
-  // A process that has ended may wait for its parent.
+  // A process that has ended may still wait for its parent to reap it.
   const auto alive = [](const std::string& pid) {
     const auto stat = sys::read_file("/proc/" + pid + "/stat", 4096);
     return stat && stat->find(") Z ") == std::string::npos;

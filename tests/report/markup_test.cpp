@@ -11,9 +11,9 @@ TEST(Markup, EscapesWhatWouldLeaveItsPlace) {
   EXPECT_EQ(escaped("caf\u00e9 \u4e2d \U0001F600"), "caf\u00e9 \u4e2d \U0001F600");
   EXPECT_EQ(escaped("a\x1b\x01\x7f"), "a\uFFFD\uFFFD\uFFFD");
   EXPECT_EQ(escaped("\xff\xc3"), "\uFFFD\uFFFD");  // no UTF-8
-  EXPECT_EQ(escaped("\xc0\xbc"), "\uFFFD\uFFFD");  // '<' in too many bytes
+  EXPECT_EQ(escaped("\xc0\xbc"), "\uFFFD\uFFFD");  // '<' in an overlong encoding
   EXPECT_EQ(escaped("\xed\xa0\x80"), "\uFFFD");    // half a surrogate
-  EXPECT_EQ(escaped("a\u202eb"), "a\uFFFDb");      // turns the writing
+  EXPECT_EQ(escaped("a\u202eb"), "a\uFFFDb");      // changes the writing direction
   EXPECT_EQ(escaped(std::string("a\0b", 3)),
             "a\uFFFD"
             "b");

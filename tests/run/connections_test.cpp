@@ -1,5 +1,5 @@
-// The launcher's side of the connection test: who is asked to listen and to connect, and what is
-// made of answers that are late, missing or made up.
+// The launcher's side of the connection test: which hosts it asks to listen and to connect, and how
+// it treats answers that are late, missing or made up.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -85,10 +85,10 @@ class Connections : public testing::Test {
 };
 
 TEST_F(Connections, AreTriedFromEachHostToEachPortOfEachOther) {
-  EXPECT_EQ(run().size(), 3 * 2 * 2 + 2);  // and the master port, from two hosts
+  EXPECT_EQ(run().size(), 3 * 2 * 2 + 2);  // plus the master port, from two hosts
   EXPECT_EQ(targets_[1].size(), 5);
   EXPECT_LT(loop_.elapsed(), 1);
-  EXPECT_EQ(hosts_[0].orders(), "hello listen connect close ");  // and a beat
+  EXPECT_EQ(hosts_[0].orders(), "hello listen connect close ");  // followed by a beat
   for (const agent::Target& target : targets_[0]) EXPECT_EQ(target.token.size(), 32);
   EXPECT_NE(targets_[0].front().token, targets_[0].back().token) << "one token per host";
 }
@@ -127,7 +127,8 @@ TEST_F(Connections, OfAHostWhoseSessionEndsSayNothing) {
   EXPECT_LE(loop_.elapsed(), 5);
 }
 
-// On kernels before 5.4 the queue of a listener that never accepts holds 129, and drops the rest.
+// On kernels before 5.4, the queue of a listener that never accepts holds 129 connections, and
+// further ones are dropped.
 TEST(ConnectionsToTheLauncher, AreSpreadOverPorts) {
   constexpr int kMany = 250;
   FakeLoop loop;
@@ -152,7 +153,7 @@ TEST(ConnectionsToTheLauncher, AreSpreadOverPorts) {
   for (const auto& [port, count] : callers) EXPECT_LE(count, 128);
 }
 
-// A host that could name any port could send all others there.
+// A host that could name any port could make all others connect to it.
 TEST_F(Connections, ToAPortThatAHostMadeUpAreNotTried) {
   for (const std::vector<int>& ports : std::vector<std::vector<int>>{
            {22, 40002}, {40001, -1}, {70000, 40000}, {40001}, {40001, 40002, 40003}, {}}) {

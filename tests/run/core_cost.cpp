@@ -1,5 +1,5 @@
-// What the core costs at the root: one run with the given number of fake hosts, on the fake clock.
-// Prints one line for campaigns/core. CPU time and memory include those of the fake hosts.
+// Measures the launcher's cost of one run with the given number of fake hosts, on the fake clock.
+// Prints one line for campaigns/core. CPU time and memory include the fake hosts.
 #include <cstdlib>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-"""The hosts on which the examples run, in C++ and in Python: different interface names, a docker0 with the same address on all of them, and
+"""Hosts for the examples in C++ and in Python. They have different interface names, a docker0 with the same address on all of them, and
 names that resolve to 127.0.1.1. The launcher has no PyTorch."""
 from types import SimpleNamespace
 
@@ -11,7 +11,7 @@ NIC_NAMES = ("eth0", "ens5", "eno1")
 
 
 def example_hosts(lab_up, count, muster, shared):
-    """A cluster of so many hosts, which see the folder `shared`."""
+    """Returns a cluster with this many hosts, which share the folder `shared`."""
     lab = lab_up(hosts=count, nic_names=",".join(NIC_NAMES[:count]), launcher_lacks="/opt/muster-deps/torch", share=shared)
     for what in ("docker0", "loopback-name"):
         lab.command("break", f"n[1-{count}]", what)
@@ -27,7 +27,7 @@ def slurm(hosts):
 
 @pytest.fixture
 def launched(request, launcher):
-    """The launcher, with the daemons that it needs."""
+    """Returns the launcher, after starting the daemons that it needs."""
     if isinstance(launcher, Slurm):
         request.getfixturevalue("slurm")
     return launcher

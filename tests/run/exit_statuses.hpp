@@ -1,4 +1,4 @@
-// What waitpid says of a process that ended with such a code.
+// The wait status of a process that ended with this exit code.
 #pragma once
 
 namespace muster::run {

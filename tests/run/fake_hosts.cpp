@@ -11,9 +11,9 @@ namespace muster::run {
 namespace {
 
 constexpr const char* kNameGoesHere = "NAME-GOES-HERE";
-constexpr int kDescriptor = 1000;  // of the first host's session; it is only handed on
+constexpr int kDescriptor = 1000;  // of the first host's session; never used for I/O
 
-// Cheaper than a parser: ten thousand hosts are told the same.
+// Cheaper than a JSON parser, because ten thousand hosts get the same line.
 std::string kind_of(const std::string& line) {
   constexpr std::string_view kKey = "\"order\":\"";
   const std::size_t at = line.find(kKey);
@@ -108,7 +108,7 @@ void FakeHost::receive(FakeSession& session, const std::string& bytes) {
 
 void FakeHost::hello(bool with_request) {
   if (!reach(Point::kHello)) return;
-  if (!with_request) {  // a launcher that lost its connection
+  if (!with_request) {  // the question of a launcher that lost its connection
     if (warden_ && !behaviour.forgets) return;
     return send(
         {.kind = agent::Report::Kind::kFailed, .text = "the run has already ended on this host"});
@@ -187,7 +187,7 @@ void FakeHost::start_ranks() {
   all_.loop().after(behaviour.ranks_live_s, [this] { live_no_longer(); });
 }
 
-// While the host is cut off its ranks go on; what became of them is said when it is back.
+// The ranks continue while the host is cut off. It reports their ends when it is back.
 void FakeHost::live_no_longer() {
   over_ = true;
   if (!running() || gone_) return;
@@ -252,7 +252,7 @@ bool FakeHost::reach(Point point) {
   return false;
 }
 
-// What was said before it went still arrives.
+// Messages sent before the host vanished still arrive.
 void FakeHost::vanish(Gone how, double seconds) {
   gone_ = true;
   how_ = how;

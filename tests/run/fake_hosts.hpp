@@ -1,4 +1,4 @@
-// Hosts that speak the agent's protocol from inside the test: each answers, misbehaves and
+// Fake hosts that speak the agent's protocol inside the test. Each answers, misbehaves and
 // disappears as its Behaviour says.
 #pragma once
 
@@ -16,9 +16,9 @@
 
 namespace muster::run {
 
-// The points of the protocol, in their order.
+// The points of the protocol, in order.
 enum class Point {
-  kHello,   // hello was received, nothing was said
+  kHello,   // hello was received, and nothing was sent
   kBeat,    // the first beat was sent
   kFacts,   // the facts were sent
   kPlace,   // place was received
@@ -34,8 +34,8 @@ enum class Point {
 };
 
 enum class Gone {
-  kSilent,  // as if its cable was pulled out: connections stay open and say nothing
-  kCut,     // its connections end, and new ones are refused
+  kSilent,  // as if its cable was unplugged: connections stay open without data
+  kCut,     // its connections end, and new ones are rejected
 };
 
 struct Behaviour {
@@ -43,31 +43,31 @@ struct Behaviour {
   Point gone_at = Point::kNever;
   Gone gone = Gone::kSilent;
   double back_after_s = 0;                 // 0: it stays away
-  bool forgets = false;                    // it was booted meanwhile: the run is unknown there
-  bool twice = false;                      // it says everything twice
-  std::map<Point, std::string> says = {};  // bytes that it sends at that point, too
-  std::set<Point> leaves_out = {};         // what it never says
+  bool forgets = false;                    // it was rebooted meanwhile and does not know the run
+  bool twice = false;                      // it sends every message twice
+  std::map<Point, std::string> says = {};  // additional bytes that it sends at that point
+  std::set<Point> leaves_out = {};         // messages that it never sends
   std::string output = "hello\n";          // of each rank
   double ranks_live_s = 5;
   int status = 0;     // wait status of each rank
-  bool deaf = false;  // its ranks do not end when they are told to
+  bool deaf = false;  // its ranks ignore orders to end
   double clock_ahead_s = 0;
   std::string program_missing = {};  // why the binary cannot be started there
   std::string shell_says = {};       // on standard error, if the line that starts the agent ends
-  int shell_code = 0;  // with which the line that starts the agent ends; 0: it is started
+  int shell_code = 0;                // exit code of the line that starts the agent; 0: it starts
   bool ignores_inspections = false;
-  bool computes = false;  // its ranks use processors
+  bool computes = false;  // its ranks use CPUs
   bool computes_in_whole_looks = false;
-  bool not_watched = false;  // no second look at its ranks comes in time
-  bool timed_out = false;    // that is why its ranks end
-  bool cut_off = false;      // likewise: the connection to another rank broke
-  // What it says to an order that has to do with the connection test; empty: nothing.
+  bool not_watched = false;  // the second look at its ranks comes too late
+  bool timed_out = false;    // its ranks end because of a time-out
+  bool cut_off = false;      // its ranks end because they lost a connection to another rank
+  // Its answer to an order of the connection test; empty: none.
   std::function<std::optional<agent::Report>(const agent::Order&)> answer = {};
 };
 
 class FakeHosts;
 
-// One host. All that it says comes from the loop.
+// One host. All its messages come from the loop.
 class FakeHost {
  public:
   FakeHost(FakeHosts& all, std::string name) : all_(all), name_(std::move(name)) {}
@@ -78,13 +78,13 @@ class FakeHost {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] bool running() const { return running_ && !ranks_ended_; }
   [[nodiscard]] bool gone() const { return gone_; }
-  [[nodiscard]] int sessions() const { return sessions_; }  // that were opened so far
+  [[nodiscard]] int sessions() const { return sessions_; }  // opened so far
   [[nodiscard]] bool said_bye() const { return said_bye_; }
-  [[nodiscard]] const std::string& orders() const { return orders_; }  // kinds, in their order
+  [[nodiscard]] const std::string& orders() const { return orders_; }  // kinds, in order
 
   void start_ranks();
   void end_ranks(int status, bool by_engine);
-  // From now on, for this many seconds (0: for ever).
+  // Vanishes now, for this many seconds (0: for ever).
   void vanish(Gone how, double seconds);
   void send(const std::string& bytes);
   void send(const agent::Report& report) { send(to_line(report)); }
@@ -102,7 +102,7 @@ class FakeHost {
   void beat(int number);
   void end(double grace_s);
   void finish_end();
-  // False: the host is gone from there on.
+  // Returns false if the host vanishes at this point.
   bool reach(Point point);
   void say(Point point, const agent::Report& report);
   void live_no_longer();
@@ -112,7 +112,7 @@ class FakeHost {
   std::string name_;
   std::weak_ptr<FakeSession> session_;
   std::vector<std::weak_ptr<FakeSession>> open_;
-  std::vector<std::string> events_;  // that a new connection gets again
+  std::vector<std::string> events_;  // repeated on a new connection
   std::string orders_;
   int sessions_ = 0;
   int beats_ = 0;
@@ -128,17 +128,17 @@ class FakeHost {
 
 class FakeHosts : public remote::Transport {
  public:
-  // n1, n2, ... with this many ranks each.
+  // Hosts n1, n2, ... with this many ranks each.
   FakeHosts(FakeLoop& loop, int count, int ranks_each = 1);
 
   [[nodiscard]] FakeLoop& loop() { return loop_; }
   [[nodiscard]] FakeHost& operator[](std::size_t i) { return *hosts_[i]; }
   [[nodiscard]] std::size_t size() const { return hosts_.size(); }
   [[nodiscard]] std::vector<std::string> names() const;
-  // The status of each rank that ended by itself.
+  // Called with the status of each rank that ended by itself.
   std::function<void(FakeHost& host, int status)> on_ranks_end = nullptr;
   double beat_every_s = agent::kBeatEverySeconds;
-  int pushed = 0;                                        // binaries
+  int pushed = 0;                                        // number of binaries pushed
   std::map<std::string, std::string> pushed_bytes = {};  // by host
 
   [[nodiscard]] std::vector<remote::Outcome> run(std::span<const remote::Task> tasks,
@@ -155,7 +155,7 @@ class FakeHosts : public remote::Transport {
   FakeLoop& loop_;
   std::vector<std::unique_ptr<FakeHost>> hosts_;
   std::map<std::string, std::size_t> by_name_;
-  std::string facts_;  // of a host whose name is not yet filled in
+  std::string facts_;  // facts of a host, without its name
 };
 
 }  // namespace muster::run

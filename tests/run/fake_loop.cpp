@@ -8,7 +8,7 @@
 namespace muster::run {
 namespace {
 
-constexpr double kBegin = 1'000'000;  // of the wall clock and, in seconds, of the other
+constexpr double kBegin = 1'000'000;  // start of the wall clock and, in seconds, of the other clock
 
 struct FakeTimer : sys::Timer {
   FakeTimer(double repeat, std::function<void()> on_time)
@@ -24,7 +24,7 @@ double seconds(std::chrono::milliseconds time) {
 }  // namespace
 
 pid_t FakeProcess::pid() const {
-  return ::getpid();  // one that exists
+  return ::getpid();  // a process that exists
 }
 
 void FakeProcess::end(int code, int signal) {

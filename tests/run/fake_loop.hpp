@@ -1,4 +1,4 @@
-// A loop whose clock jumps from one event to the next, and which starts no process.
+// A loop whose clock jumps from one event to the next and which starts no process.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace muster::run {
 
 class FakeLoop;
 
-// A program that was "started". It does what the test makes it do.
+// A program that was "started". It does what the test tells it to do.
 class FakeProcess : public sys::Process {
  public:
   FakeProcess(FakeLoop& loop, sys::Program program) : loop_(loop), program_(std::move(program)) {}
@@ -24,7 +24,7 @@ class FakeProcess : public sys::Process {
   [[nodiscard]] const std::string& input() const { return input_; }
   std::function<void(int signal)> on_kill = nullptr;
 
-  void end(int code, int signal);  // from the loop, as a real one
+  void end(int code, int signal);  // called from the loop, as for a real process
 
   [[nodiscard]] pid_t pid() const override;
   [[nodiscard]] bool running() const override { return running_; }
@@ -45,14 +45,14 @@ class FakeProcess : public sys::Process {
 
 class FakeLoop : public sys::Loop {
  public:
-  // Later than this no run may end: it waits for ever.
+  // A run that is not over by this time waits for ever.
   static constexpr double kForEver = 24 * 3600;
 
-  // Called with every program that is started. False: it cannot be.
+  // Called with every program that is started. Returns false if the program cannot be started.
   std::function<bool(const std::shared_ptr<FakeProcess>&)> on_start = nullptr;
 
   void after(double seconds, std::function<void()> call);
-  // The process stands still, as after Ctrl-Z: what is due meanwhile comes late.
+  // The process is suspended, as after Ctrl-Z: events that are due meanwhile come late.
   void stand_still(double seconds);
   void raise(int signal);
   [[nodiscard]] double elapsed() const { return now_s_; }
@@ -62,7 +62,7 @@ class FakeLoop : public sys::Loop {
   [[nodiscard]] std::shared_ptr<sys::Timer> timer(std::chrono::milliseconds first,
                                                   std::chrono::milliseconds repeat,
                                                   std::function<void()> on_time) override;
-  // What is watched never becomes readable.
+  // A watched descriptor never becomes readable.
   [[nodiscard]] std::shared_ptr<sys::Watch> watch(int /*descriptor*/,
                                                   std::function<void()> /*call*/) override {
     return nullptr;
@@ -78,10 +78,11 @@ class FakeLoop : public sys::Loop {
  private:
   struct Event {
     double at_s;
-    std::uint64_t number;  // of two at the same time the first made comes first
+    std::uint64_t number;  // of two events at the same time, the one created first comes first
     std::function<void()> call;
 
-    bool operator<(const Event& other) const {  // for a queue whose greatest comes first
+    bool operator<(const Event& other) const {
+      // inverted, because the queue returns its greatest element first.
       return at_s != other.at_s ? at_s > other.at_s : number > other.number;
     }
   };

@@ -1,5 +1,5 @@
-// The world around the attempts of a run: hosts that are down for a while, and attempts that end as
-// the test says, on a clock that does not wait.
+// A fake outside world for the attempts of a run: hosts that are down for a while, and attempts
+// that end as the test says, on a clock that does not wait.
 #pragma once
 
 #include <functional>
@@ -16,30 +16,30 @@ class FakeStage : public Stage {
   // How an attempt on these hosts ends.
   using Play = std::function<void(const std::vector<std::string>& hosts, Record& record)>;
 
-  std::vector<std::string> hosts = {"n1", "n2", "n3"};  // that the user named
+  std::vector<std::string> hosts = {"n1", "n2", "n3"};  // those that the user named
   std::vector<Play> plays = {};                         // one per attempt; the last is repeated
-  std::map<std::string, double> down_until = {};        // hosts that do not answer before
-  double file_server_down_until = 0;                    // until then all hosts have an error
+  std::map<std::string, double> down_until = {};        // hosts that do not answer before this time
+  double file_server_down_until = 0;                    // until this time, all hosts have an error
   double attempt_takes_s = 10;
-  double look_takes_s = 1;  // 15 more where a host does not answer
-  double signal_at = -1;    // while muster pauses
+  double look_takes_s = 1;  // 15 s more if a host does not answer
+  double signal_at = -1;    // during a pause of muster
   int signal = 0;
   int max_restarts = 0;
   int min_nodes = 0;
   bool ours_to_restart = true;
-  int refusal_code = 0;  // not 0: the first look finds an error
+  int refusal_code = 0;  // not 0: the first check of the hosts finds an error
   bool dry_run = false;
   std::vector<std::string> ending = {};
 
   double now_s = 0;
-  std::vector<std::vector<std::string>> attempts = {};  // the hosts of each
+  std::vector<std::vector<std::string>> attempts = {};  // the hosts of each attempt
   std::vector<Turn> turns = {};
   std::vector<Patience> patience = {};
   std::vector<double> pauses = {};
   std::vector<double> began_s = {};
   int looks = 0;
   int forgotten = 0;
-  bool is_open = false;  // sessions
+  bool is_open = false;  // whether sessions are open
 
   Result<Look> look(const Turn& turn, const std::vector<muster::hosts::Host>* members) override;
   void close(std::span<const BadHost> bad) override;
@@ -53,7 +53,7 @@ class FakeStage : public Stage {
   std::vector<std::string> current_;
 };
 
-// Plays.
+// Ready-made plays.
 void all_well(const std::vector<std::string>& hosts, Record& record);
 [[nodiscard]] FakeStage::Play rank_fails(int rank, int status);
 [[nodiscard]] FakeStage::Play loses(std::vector<std::string> lost);

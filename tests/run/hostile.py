@@ -1,4 +1,4 @@
-"""A lab in which the host n2 is hostile: its root has replaced the user's login shell, so it says what it wants to whatever muster asks."""
+"""A lab with a hostile host, n2. Its root has replaced the user's login shell, so it can answer anything to whatever muster asks."""
 import json
 import re
 import time
@@ -10,35 +10,35 @@ from tests.waiting import patient
 PROGRAMS = Path(__file__).with_name("programs")
 HOSTILE = "n2"
 AGENT = r"(/muster|\$f) agent\b"
-MOST_KB = 400_000  # a wide bound for muster's memory
-CANARY = "/tmp/canary"  # on every host; whoever runs a file in it, or a command that was smuggled in, leaves CANARY/ran
+MOST_KB = 400_000  # a generous limit for muster's memory
+CANARY = "/tmp/canary"  # on every host; whoever runs a file in it, or a smuggled command, creates CANARY/ran
 
-# What a terminal would obey, each kind once, and a forged line of muster's.
+# One of each kind of sequence that a terminal would obey, and a forged line of muster's.
 TITLE, CLIPBOARD, LINK = "\x1b]0;owned\x07", "\x1b]52;c;b3duZWQ=\x07", "\x1b]8;;http://198.18.1.2/\x1b\\link\x1b]8;;\x1b\\"
 REPORTS, MODES = "\x1b[6n\x1b[c\x1bP$qm\x1b\\\x1bZ\x05", "\x1b[?1049h\x1b[2J\x1b[8;1;1t\x1bc\x1b(0\x0e"
 ONE_BYTE, BIDI, OTHERS = "\x9b6n\x9d0;owned\x9c\x90$qm\x9c", "\u202eevil\u2066\u200f\u061c", "\x00\x08\x7f\x0b\x0c"
 FORGED = "\r\nmuster: forged\n\rmuster: forged\r"
 EVIL = TITLE + CLIPBOARD + LINK + REPORTS + MODES + ONE_BYTE + BIDI + OTHERS + FORGED
-INVALID = "\xff\xfe\x80\x9b\xc0\xaf\xed\xa0\x80\xf8"  # bytes that are no UTF-8, in Latin-1
+INVALID = "\xff\xfe\x80\x9b\xc0\xaf\xed\xa0\x80\xf8"  # invalid UTF-8, as Latin-1
 SMUGGLED = f"x$(touch {CANARY}/ran)`touch {CANARY}/ran`';touch {CANARY}/ran;'\";touch {CANARY}/ran;\"|touch {CANARY}/ran\ntouch {CANARY}/ran\n"
-COLOUR = r"\x1b\[[0-9;:]*m|\r\x1b\[K"  # or where muster's own line of progress begins
+COLOUR = r"\x1b\[[0-9;:]*m|\r\x1b\[K"  # or the beginning of muster's own progress line
 PROGRESS = r"(\r\x1b\[K[^\r\n\x1b]*)*\r\x1b\[K"  # until it is erased
-PROGRESS_BAR = r"\x08|\x1b\[[0-9;]*[ABCDK]"  # what programs may do on a terminal as well
+PROGRESS_BAR = r"\x08|\x1b\[[0-9;]*[ABCDK]"  # what programs may also do on a terminal
 NEVER_SHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
 
 
 def utf8(text):
-    """For the hostile shell, whose texts are bytes in Latin-1."""
+    """Converts text for the hostile shell, which represents bytes as Latin-1."""
     return text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def line(value):
-    """A line of the agent's."""
+    """Returns a line of the agent's protocol."""
     return json.dumps(value, separators=(",", ":")) + "\n"
 
 
 def in_facts(*changes):
-    """The hostile agent's facts, with other values: (PATH, VALUE)."""
+    """A rule that replaces values in the hostile agent's facts: (PATH, VALUE)."""
     return {"command": AGENT, "line": r'^\{"report":"facts"', "set": [[["facts", *path], value] for path, value in changes]}
 
 
@@ -48,10 +48,11 @@ class Shown:
     def __init__(self, told):
         self.bytes, self.late, self.code, self.most_kb = told["seen"].encode("latin-1"), told["late"], told["code"], told["most_kb"]
         self.raw = self.bytes.decode("utf-8", "surrogateescape")
-        self.text = re.sub(r"\x1b\[[0-9;]*m", "", re.sub(PROGRESS, "\r", self.raw))  # without muster's colours and line of progress
+        self.text = re.sub(r"\x1b\[[0-9;]*m", "", re.sub(PROGRESS, "\r", self.raw))  # without muster's colours and progress line
 
     def problems(self, of_programs=False):
-        """Why this is not what a user should see; an empty list if all is well. `of_programs`: it contains the output of programs, whose lines are their own."""
+        """Returns why a user should not see this; an empty list if it is fine. `of_programs`: it contains the output of programs, whose
+        lines may contain anything."""
         raw = NEVER_SHOWN.findall(re.sub(f"{COLOUR}|{PROGRESS_BAR}" if of_programs else COLOUR, "", self.raw))
         found = [f"{''.join(sorted(set(raw)))!r} reach the terminal, first in {self.around(raw[0])!r}"] if raw else []
         if not of_programs and re.search(r"(^|[\r\n])muster: forged", self.text):
@@ -68,7 +69,7 @@ class Shown:
 
 
 class HostileCluster:
-    """Three hosts, of which n2 is hostile, and canaries everywhere."""
+    """Three hosts, of which n2 is hostile, with canaries on all of them."""
 
     def __init__(self, cluster):
         self.cluster, self.lab = cluster, cluster.lab
@@ -76,25 +77,25 @@ class HostileCluster:
         self.lab.write(HOSTILE, "/usr/local/bin/hostile", (PROGRAMS / "hostile_shell.py").read_text(), mode="755", root=True)
         self.attack()
         self.lab.exec(HOSTILE, "usermod", "-s", "/usr/local/bin/hostile", self.lab.user, root=True)
-        self.lab.exec("launcher", "ssh", "-O", "exit", HOSTILE)  # a connection that is open knows only the old shell
+        self.lab.exec("launcher", "ssh", "-O", "exit", HOSTILE)  # an open connection would still use the old shell
         names = "mpirun mpiexec prterun orted prted hydra_pmi_proxy torchrun python python3 ssh rsync muster sh bash libmpi.so"
         script = f"umask 0; mkdir -p {CANARY}/bin && for name in {names}; do printf '#!/bin/sh\\ntouch {CANARY}/ran\\n' > {CANARY}/bin/$name; done; chmod 755 {CANARY}/bin/*"
         for host in ["launcher", *self.lab.hosts]:
             self.lab.shell(host, script)
 
     def attack(self, *rules):
-        """From now on the hostile host does this."""
+        """Makes the hostile host behave like this from now on."""
         self.lab.write(HOSTILE, "/etc/hostile.json", json.dumps(rules), root=True)
 
     def on_terminal(self, *words, within=30, path=SYSTEM_PATH):
-        """muster WORDS on the launcher."""
+        """Runs muster WORDS on the launcher."""
         program = (PROGRAMS / "on_terminal.py").read_text()
         done = self.lab.exec("launcher", "env", f"PATH={path}", "/usr/bin/python3", "-c", program, patient(within), "muster", *words, timeout=within + 10)
         assert done.returncode == 0, done.stderr
         return Shown(json.loads(done.stdout))
 
     def executed(self):
-        """Hosts on which a canary ran, other than the hostile one."""
+        """Returns the hosts other than the hostile one on which a canary ran."""
         return [host for host in ["launcher", *self.good] if self.lab.exec(host, "rm", f"{CANARY}/ran").returncode == 0]
 
 
@@ -111,10 +112,10 @@ def ended(rank, status, failure=""):
 
 
 def printed(rank, text, at=0, stream="out", size=None):
-    """Output of a rank, its bytes in Latin-1."""
+    """Output of a rank, with bytes as Latin-1."""
     return f"\x1e{len(text) if size is None else size} " + line({"report": "output", "rank": rank, "stream": stream, "at": at}) + text
 
 
 def when(pattern, **what):
-    """Something that the hostile agent does at a line of the real one's."""
+    """A rule for the hostile agent that applies to certain lines of the real agent."""
     return {"command": AGENT, "line": pattern, **what}

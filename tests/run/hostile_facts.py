@@ -1,4 +1,4 @@
-"""The facts of a host about which much is to be said, so that each of their texts reaches the user in some finding or decision."""
+"""Facts of a host with so many problems that each of their texts reaches the user in some finding or decision."""
 from tests.run.hostile import CANARY
 
 LIBRARY = {"path": "/usr/lib/libmpi.so", "hash": "4b6f3aa5b3d0fe5c3cfb10dd2bddfd3c", "bytes": 1}
@@ -46,12 +46,12 @@ FACTS = {
                     "settings": {"NCCL_ALGO": "tree"}},
     "not_seen": [{"what": "own_name", "why": "cannot start"}],
 }
-# Of these words there is a fixed set; facts with another one are refused.
+# Facts with a fixed set of values; others are rejected.
 CHOSEN_WORDS = ("kind", "link_layer", "type")
 
 
 def leaves(value, path=()):
-    """(PATH, VALUE) of everything that is neither a list nor an object."""
+    """Yields (PATH, VALUE) of every value that is neither a list nor an object."""
     if not isinstance(value, (dict, list)):
         yield path, value
         return
@@ -60,5 +60,5 @@ def leaves(value, path=()):
 
 
 def texts():
-    """(PATH, VALUE) of all free text."""
+    """Yields (PATH, VALUE) of all free text."""
     return [(path, value) for path, value in leaves(FACTS) if isinstance(value, str) and path[-1] not in CHOSEN_WORDS]

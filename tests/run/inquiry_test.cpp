@@ -16,7 +16,7 @@ class InquiryTest : public testing::Test {
                      asked_.push_back(what.number);
                      return hosts_;
                    }};
-  std::vector<std::string> answers_ = {};  // hosts in each, or the Error
+  std::vector<std::string> answers_ = {};  // the hosts in each answer, or the Error
 
   void begin(Urgency urgency = Urgency::kUser) {
     inquiry_.begin({}, urgency, [this](const Result<HostViews>& views) {

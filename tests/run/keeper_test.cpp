@@ -1,4 +1,4 @@
-// A keeper whose muster was killed: it ends the run in bounded time, whatever the sessions do.
+// A keeper whose muster was killed: it ends the run within bounded time, whatever the sessions do.
 #include "run/keeper.hpp"
 
 #include <csignal>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr pid_t kEnginePid = 4711;
 
-// The host's end of a session, and the keeper's.
+// The host's and the keeper's end of a session.
 struct Pair {
   sys::Fd host;
   sys::Fd keeper;
@@ -40,7 +40,7 @@ struct Pair {
 
 class KeeperTest : public testing::Test {
  protected:
-  // What muster had said when it ended.
+  // Runs the keeper. `told`: what muster had written before it was killed.
   void keep_after(std::string told, std::size_t hosts) {
     for (std::size_t i = pairs_.size(); i < hosts; ++i) pairs_.emplace_back();
     std::vector<SessionEnds> sessions;
@@ -103,7 +103,7 @@ TEST_F(KeeperTest, SessionsThatTakeNothingDoNotAddUp) {
     pairs_.emplace_back();
     pairs_.back().fill();
   }
-  pairs_.emplace_back();  // this one would take its orders
+  pairs_.emplace_back();  // this session would accept its orders
   keep_after("engine 4711 7\n", 101);
   EXPECT_LE(system_.elapsed(), 5.2);
   EXPECT_TRUE(system_.was_sent(kEnginePid, SIGKILL));

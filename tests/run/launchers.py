@@ -1,4 +1,4 @@
-"""The engines as their users start them, one class a way, and the programs that are started."""
+"""The engines as their users start them, one class per kind, and the programs that they start."""
 import contextlib
 import os
 import shutil
@@ -11,17 +11,17 @@ from tests.waiting import patient
 DEPS = Path("/opt/muster-deps")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ACTIVATE_TORCH = f"source {DEPS}/torch/bin/activate"
-# Where each MPI is.
+# The folder of each MPI.
 MPI = {"openmpi5": DEPS / "openmpi", "openmpi4": Path("/usr"), "intel": DEPS / "impi", "mpich": DEPS / "mpich"}
 
 
 class Programs:
-    """The training programs in a folder that lab hosts see."""
+    """The training programs in a folder that lab hosts can see."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.env, self.ddp, self.failing = str(folder / "train_env"), str(folder / "train_ddp.py"), str(folder / "fail_ddp.py")
-        self.muster = str(folder / "muster")  # as a pod's image has it
+        self.muster = str(folder / "muster")  # as in a pod's image
 
     def mpi(self, name):
         return str(self.folder / f"train_mpi-{name}")
@@ -44,31 +44,32 @@ def compile_programs(folder: Path, muster: Path, mpis):
 
 
 class Launcher:
-    """`muster run` on the launcher, with an engine named; its mpirun, where it has one, is first in PATH."""
+    """`muster run` on the launcher with a named engine. If the engine has an mpirun, it is first in PATH."""
 
     def __init__(self, name, engine, called, mpi=None, own_words=None):
         self.name, self.engine, self.called, self.mpi = name, engine, called, mpi
         self.path = f"{MPI[mpi]}/bin:{SYSTEM_PATH}" if mpi else SYSTEM_PATH
-        self.own_words = own_words or {}  # variables with which its ranks are told of the network, beyond muster's
-        self.up_within_s = 2  # at most, on the lab, for programs of the shell
+        self.own_words = own_words or {}  # variables that tell its ranks about the network, beyond muster's
+        self.up_within_s = 2  # at most, in the lab, for shell programs
         self.sees_lost_hosts = True
 
     def __repr__(self):
         return self.name
 
     def program(self, programs, kind):
-        """(flags, words) that start the program of this kind."""
+        """Returns (flags, words) that start the program of this kind."""
         if kind == "mpi":
             return [], [programs.mpi(self.mpi)]
         return ([], [programs.env]) if kind == "env" else (["--activate", ACTIVATE_TORCH], ["python", programs.ddp])
 
     def failing(self, programs, how):
-        """(flags, words) for the script in which rank 1 fails."""
+        """Returns (flags, words) for the script in which rank 1 fails."""
         flags, (python, _) = self.program(programs, "ddp")
         return flags, [python, programs.failing, how, "1"]
 
     def native(self, programs):
-        """The words of the program with which its users would come: MPI's, where the engine has one."""
+        """Returns the words of the program that its users would run: an MPI program if the engine has an
+        MPI."""
         return self.program(programs, "mpi" if self.mpi else "env")[1]
 
     def start(self, cluster, words, *flags, each=1):
@@ -76,7 +77,7 @@ class Launcher:
 
 
 class Torchrun(Launcher):
-    """torchrun comes out of torch's environment, on the hosts only."""
+    """torchrun comes from torch's environment, which exists only on the hosts."""
 
     def __init__(self):
         super().__init__("torchrun", "torchrun", "torchrun")
@@ -89,7 +90,7 @@ class Torchrun(Launcher):
 
 
 class Slurm(Launcher):
-    """Inside an allocation muster is told nothing of hosts or engines."""
+    """Inside an allocation, muster needs neither hosts nor an engine."""
 
     def __init__(self, pmi, mpi):
         super().__init__(f"slurm-{pmi}", "slurm", "Slurm", mpi)
@@ -103,13 +104,13 @@ class Slurm(Launcher):
 
 
 class Pods(Launcher):
-    """The same command in each pod, which has a number and an image with torch, and no ssh."""
+    """The same command in each pod. A pod has a number and an image with torch, but no ssh."""
 
     def __init__(self):
         super().__init__("pods", "pods", "torchrun")
         self.path = f"{DEPS}/torch/bin:{SYSTEM_PATH}"
         self.up_within_s = 12
-        self.sees_lost_hosts = False  # a pod sees itself; Kubernetes sees the others
+        self.sees_lost_hosts = False  # a pod sees only itself; Kubernetes watches the others
 
     def program(self, programs, kind):
         return [], [programs.env] if kind == "env" else ["python", programs.ddp]
@@ -124,11 +125,11 @@ class Pods(Launcher):
 
 
 class PodRuns:
-    """One run a pod, read as one. When a pod fails, the others are ended as Kubernetes ends them."""
+    """One run per pod, read as one. When a pod fails, the others are ended as Kubernetes would."""
 
     def __init__(self, runs):
         self.runs, self.failed = runs, None
-        self.concerned = runs[1] if len(runs) > 1 else runs[0]  # the pod to which the tests do things
+        self.concerned = runs[1] if len(runs) > 1 else runs[0]  # the pod on which the tests act
 
     @property
     def out(self):
@@ -157,7 +158,7 @@ class PodRuns:
         self.concerned.signal(name)
 
     def end(self, within=30):
-        """0, or the code of the first pod that failed."""
+        """Returns 0, or the exit code of the first pod that failed."""
         end = time.monotonic() + patient(within)
         while self.failed is None and any(run.process.poll() is None for run in self.runs) and time.monotonic() < end:
             self.failed = next((run for run in self.runs if run.process.poll()), None)
@@ -165,7 +166,7 @@ class PodRuns:
         for run in self.runs if self.failed else []:
             with contextlib.suppress(AssertionError):  # it ended by itself before its run began
                 if run.process.poll() is None:
-                    run.lab.shell(run.host, f"kill -TERM {run.owner} || true")  # it may end just now
+                    run.lab.shell(run.host, f"kill -TERM {run.owner} || true")  # it may end at this moment
         codes = {run: run.end(within) for run in self.runs}
         return codes[self.failed] if self.failed else next((code for code in codes.values() if code), 0)
 

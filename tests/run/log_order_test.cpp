@@ -18,7 +18,7 @@ void add_to(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::app) << text;
 }
 
-// Everything that a reader gets, in one piece.
+// Everything that a reader gets, joined.
 std::string all_of(StoredLog& log, bool and_rest) {
   std::string text;
   const auto take = [&](sys::Stream, std::string_view bytes) {
@@ -54,7 +54,7 @@ TEST_F(LogOrderTest, BothStreamsOfAllRanksComeInTheOrderOfTheirArrival) {
   EXPECT_EQ(all_of(folder_), "[n1:0] a\n[n2:1] b\n[n1:0] c\n[n2:1] d\n");
 }
 
-// One reader follows from the start, others come at any time and read all.
+// One reader follows from the start. Others start at any time and read everything.
 TEST_F(LogOrderTest, ReadersOfAGrowingLogGetEachLineOnce) {
   constexpr int kLinesOfAll = 10'000;
   const auto output = Output::open(folder_, 2, {[](auto, const auto&) {}});

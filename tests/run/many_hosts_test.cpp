@@ -1,5 +1,5 @@
-// The same core with ten thousand hosts. These also fail, by their time limit, when a loop over
-// hosts inside a loop over hosts comes back.
+// The same core with ten thousand hosts. These tests also exceed their time limit if somebody adds
+// a loop over hosts inside a loop over hosts.
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 namespace muster::run {
 namespace {
 
-// The JSON parser of a build without optimisation is ten times slower, so that only one run there
-// has ten thousand hosts; with the sanitisers, none.
+// Without optimisation, the JSON parser is ten times slower, so only one test uses ten thousand
+// hosts; with sanitisers, none does.
 constexpr int kMost = MUSTER_MOST_HOSTS;
 #ifdef NDEBUG
 constexpr int kMany = kMost;
@@ -18,7 +18,7 @@ constexpr int kMany = kMost;
 constexpr int kMany = 1'000;
 #endif
 
-// None of them prints: the files of their output would take most of the time.
+// The ranks print nothing, because the files of their output would take most of the time.
 struct ManyHosts : testing::Test {
   static void prepare(Scene& scene, double ranks_live_s) {
     scene.hosts.beat_every_s = 5;

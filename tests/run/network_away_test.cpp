@@ -23,7 +23,7 @@ TEST(NetworkAway, AConnectionThatBreaksIsMadeAnewAndNothingIsLostOrRepeated) {
   EXPECT_GE(scene.hosts[1].sessions(), 2);
   EXPECT_EQ(scene.hosts[0].sessions(), 1);
   EXPECT_EQ(end.output.find("1: hello"), end.output.rfind("1: hello"));
-  EXPECT_EQ(end.keepers, 2);  // the second knows the new connection
+  EXPECT_EQ(end.keepers, 2);  // the second one knows the new connection
   EXPECT_TRUE(says(end.keeper_input, "engine "));
 }
 
@@ -37,7 +37,7 @@ TEST(NetworkAway, AConnectionThatDiesSilentlyIsReplaced) {
 TEST(NetworkAway, AnOutageOfTheLaunchersNetworkIsSurvived) {
   Scene scene(3);
   scene.let_ranks_live(90);
-  all_vanish(scene, 5, 40);  // longer than a host may be silent
+  all_vanish(scene, 5, 40);  // longer than a host may stay silent
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_TRUE(end.record.lost_hosts.empty());
@@ -89,7 +89,7 @@ TEST(NetworkAway, ALauncherThatStoodStillTooLongFindsTheRunOverAndEndsAtOnce) {
   scene.let_ranks_live(900);
   scene.later(10, [&] {
     for (std::size_t i = 0; i < 3; ++i) {
-      scene.hosts[i].behaviour.forgets = true;  // the wardens have ended the run meanwhile
+      scene.hosts[i].behaviour.forgets = true;  // meanwhile the wardens have ended the run
       scene.hosts[i].vanish(Gone::kCut, 100);
     }
     scene.loop.stand_still(200);

@@ -19,7 +19,7 @@ agent::Piece piece(int rank, sys::Stream stream, std::uint64_t at, std::string b
   return {.rank = rank, .stream = stream, .at = at, .bytes = std::move(bytes)};
 }
 
-// Shows nothing.
+// An audience to which nothing is shown.
 const Audience kUnseen{.watch = [](auto, const auto&) {}};
 
 TEST_F(OutputTest, RanksAreKeptByteForByteAndShownInLabelledLines) {
@@ -80,13 +80,13 @@ TEST_F(OutputTest, ALineOfTheEngineThatDoesNotEndIsCut) {
                                    }});
   const std::string piece(1 << 16, 'x');
   for (int i = 0; i < 64; ++i) (*output)->take_engine(kOut, piece);
-  EXPECT_EQ(lines, 3U);  // of a little more than a megabyte
+  EXPECT_EQ(lines, 3U);  // each a little more than a megabyte
   EXPECT_LT(longest, std::size_t{2} << 20);
 }
 
 TEST_F(OutputTest, LinesThatDoNotEndHaveALimitInAll) {
   std::size_t lines = 0;
-  constexpr int kRanks = 70;  // 64 of them fill the limit
+  constexpr int kRanks = 70;  // 64 of them reach the limit
   const auto output = Output::open(folder_, kRanks, {.watch = [&](auto, const auto&) { ++lines; }});
   const std::string megabyte(1 << 20, 'x');
   for (int rank = 0; rank < kRanks; ++rank) {
@@ -106,7 +106,7 @@ TEST_F(OutputTest, TheLastErrorsAreThoseOfTheRank) {
   EXPECT_TRUE((*output)->last_errors(0, 0).empty());
 }
 
-// What the screen shows on standard error while `talk` runs.
+// The screen's standard error while `talk` runs.
 std::string shown_errors(const std::string& folder, const std::function<void(Output&)>& talk,
                          const Audience& audience = {}) {
   testing::internal::CaptureStderr();
@@ -191,7 +191,7 @@ TEST_F(OutputTest, MustersOwnLinesComeAfterWhatRanksSaidBefore) {
   EXPECT_EQ(shown, "[n1:0] a line\nmuster: ending the run\n");
 }
 
-// More than a line may have, in drawings of ten bytes each.
+// Longer than a line may be, in drawings of ten bytes each.
 TEST_F(OutputTest, AProgressBarOfManyHoursLeavesNoLinesOnTheScreen) {
   constexpr std::size_t kDrawings = 300'000;
   std::string drawings;

@@ -18,7 +18,7 @@
 namespace muster::run {
 namespace {
 
-// Runs of a state folder of its own.
+// Runs in a separate state folder.
 class PastRuns : public sys::FolderTest {
  protected:
   void SetUp() override {
@@ -38,7 +38,7 @@ class PastRuns : public sys::FolderTest {
         .ended_s = started_s + 10,
         .ranks = {{.rank = 0, .host = "n1"}, {.rank = 1, .host = "n1"}, {.rank = 2, .host = "n2"}}};
   }
-  // As a run leaves it when it has started.
+  // Stores a run in the state that it has after its start.
   static std::string start(const Record& record) {
     std::string folder = make_run_folder(record.id).value();
     EXPECT_TRUE(write_about(folder, about(record)));
@@ -120,7 +120,7 @@ TEST_F(PastRuns, ThatWereStoppedBetweenAttemptsAreStopped) {
   EXPECT_EQ(recorded_ending(folder).value().host, "n1");
   const Ending stopped{.code = 143, .text = "stopped", .stopped = true, .ended_s = 160};
   ASSERT_TRUE(keep_ending(folder, stopped));
-  ASSERT_TRUE(write_owner(folder));  // muster still tells its end
+  ASSERT_TRUE(write_owner(folder));  // muster is still reporting its end
   const PastRun run = look_at_run("a");
   EXPECT_EQ(run.state, RunState::kStopped);
   EXPECT_EQ(run.code, 143);

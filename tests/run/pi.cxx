@@ -1,9 +1,11 @@
-// An MPI program that knows whether it worked: rank 0 tells every rank how fine to cut, the ranks
-// add up pi by the trapezoid rule, and every rank compares. Exit code 1: the result is wrong.
+// An MPI program that checks its own result: rank 0 tells every rank how many pieces to use, the
+// ranks compute pi by the trapezoid rule, and every rank compares the sum. Exit code 1: the result
+// is wrong.
 //
-// A program of users, no part of muster's build: the tests compile it with each MPI's own mpicxx.
+// This is a user's program, not part of muster's build. The tests compile it with each MPI's own
+// mpicxx.
 //
-//   pi [SECONDS]   says "pi is right" after one round, or goes on for so long, a round every 10 ms
+//   pi [SECONDS]   prints "pi is right" after one round, or continues for this long, one round every 10 ms
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -20,7 +22,7 @@ double height(double x) {
   return 4 / (1 + x * x);
 }
 
-// The area below `height` over this rank's share of [0, 1], cut into `pieces` in all.
+// The area below `height` over this rank's part of [0, 1], with `pieces` pieces over all ranks.
 double area(int rank, int ranks, long pieces) {
   const double width = 1.0 / static_cast<double>(pieces);
   double sum = 0;
@@ -31,7 +33,7 @@ double area(int rank, int ranks, long pieces) {
   return sum;
 }
 
-// Rank 0's value, by a message to each.
+// Sends rank 0's value to all ranks, by one message to each.
 long told(int rank, int ranks, long value) {
   if (rank != 0) {
     MPI_Recv(&value, 1, MPI_LONG, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

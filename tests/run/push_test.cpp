@@ -13,9 +13,9 @@
 namespace muster::run {
 namespace {
 
-constexpr const char* kFolder = "of_both_builds";  // its name is no build's hash
+constexpr const char* kFolder = "of_both_builds";  // the hash of no build
 
-// The lines run in a real shell; a small script stands for the binary.
+// Runs the command lines in a real shell. A small script replaces the binary.
 class PushTest : public sys::FolderTest {
  protected:
   [[nodiscard]] int shell(const std::string& line, const std::string& input = {}) const {
@@ -40,7 +40,8 @@ TEST_F(PushTest, BringsTheBinaryOnceAndThenRunsIt) {
   EXPECT_EQ(status.st_mode & 07777, 0700U);
   ASSERT_EQ(::stat(base_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0700U);
-  EXPECT_EQ(shell(agent_line(base_, kFolder)), 42);  // it ran: `agent`, one word
+  // The script ran with the single argument `agent`.
+  EXPECT_EQ(shell(agent_line(base_, kFolder)), 42);
 }
 
 TEST_F(PushTest, ATruncatedOrForeignBinaryIsNotKept) {

@@ -5,7 +5,7 @@
 namespace muster::run {
 namespace {
 
-// Two ranks on each of three hosts, as placed.
+// Two ranks on each of three hosts, as the Layout places them.
 std::vector<RankRecord> placed() {
   std::vector<RankRecord> ranks;
   for (int rank = 0; rank < 6; ++rank) {
@@ -16,7 +16,7 @@ std::vector<RankRecord> placed() {
 
 class RankClaimsTest : public testing::Test {
  protected:
-  // False: it is not believed.
+  // Returns false if the claim is not believed.
   bool start(const std::string& host, int rank) {
     RankRecord& record = ranks_[static_cast<std::size_t>(rank)];
     if (!claims_.may_start(host, record)) return false;
@@ -40,7 +40,7 @@ TEST_F(RankClaimsTest, AHostGetsNoMoreRanksThanItHasPlacesFor) {
   EXPECT_TRUE(start("n3", 0));
   EXPECT_TRUE(start("n3", 1));
   EXPECT_FALSE(start("n3", 2));
-  EXPECT_FALSE(start("n3", 4));  // its own come too late
+  EXPECT_FALSE(start("n3", 4));  // a claim for its own rank that comes too late
   EXPECT_FALSE(start("n9", 3));  // a host without ranks
 }
 
@@ -65,7 +65,7 @@ TEST_F(RankClaimsTest, OutputComesFromWhereTheRankRuns) {
   EXPECT_TRUE(claims_.may_print("n3", ranks_[0]));
   EXPECT_TRUE(start("n1", 0));
   EXPECT_FALSE(claims_.may_print("n3", ranks_[0]));
-  EXPECT_TRUE(claims_.may_have_printed("n3", 0));  // if the engine moved it
+  EXPECT_TRUE(claims_.may_have_printed("n3", 0));  // possible if the engine moved the rank
 }
 
 TEST_F(RankClaimsTest, WhereARankRunsIsSettledWhenItsOwnHostCannotHaveIt) {

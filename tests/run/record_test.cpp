@@ -51,7 +51,7 @@ TEST(Verdict, ARankThatTheKernelKilledForMemoryIsNamedWithTheReason) {
   ended(record, 2, SIGKILL, 50);
   record.ranks[2].end->memory_ran_out = true;
   record.ranks[2].end->max_rss_kb = 3 << 19;
-  ended(record, 1, exited(1), 49);  // it lost its connection
+  ended(record, 1, exited(1), 49);  // because it lost its connection
   record.ranks[1].cut_off = true;
   const Verdict verdict = judge(record);
   EXPECT_EQ(verdict.code, 137);
@@ -110,10 +110,10 @@ TEST(Verdict, ClocksAreCorrectedBeforeTheFirstIsChosen) {
 TEST(Verdict, ClocksThatSeemRightAreNotCorrected) {
   Record record = six_ranks();
   ended(record, 4, 11, 50);
-  ended(record, 1, 15, 50.003);                           // the engine's doing
-  record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.06}};  // how long the beats were on their way
+  ended(record, 1, 15, 50.003);                           // ended by the engine
+  record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.06}};  // only the delay of the beats
   EXPECT_EQ(judge(record).first_failed_rank, 4);
-  record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.6}};  // n3 was too busy to send it at once
+  record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.6}};  // n3 was busy and sent its beat late
   EXPECT_EQ(judge(record).first_failed_rank, 4);
 }
 
@@ -149,7 +149,7 @@ TEST(Verdict, ARankThatWasCutOffIsTheFirstWhereTheEngineEndedTheOthers) {
   EXPECT_EQ(judge(record).first_failed_rank, 1);
 }
 
-// Rank 4 sleeps; rank 1 gives up first, ranks 0 and 2 after it, and the others lose a connection.
+// Rank 4 sleeps. Rank 1 times out first, then ranks 0 and 2, and the others lose a connection.
 Record one_sleeps() {
   Record record = six_ranks();
   for (const int rank : {1, 0, 2}) {
@@ -164,7 +164,7 @@ Record one_sleeps() {
   return record;
 }
 
-// As Slurm does with MPICH, whichever rank process it kills first.
+// Slurm does this with MPICH, whichever of a rank's processes it kills first.
 TEST(Verdict, ARankThatWasKilledInTheMiddleOfMpiAbortIsTheCause) {
   Record record = six_ranks();
   for (RankRecord& rank : record.ranks) {
@@ -178,7 +178,7 @@ TEST(Verdict, ARankThatWasKilledInTheMiddleOfMpiAbortIsTheCause) {
   EXPECT_EQ(verdict.first_failed_rank, 4);
   EXPECT_EQ(verdict.text, "rank 4 on n3 ended with exit code 7; 5 ranks of 6 failed after it");
   EXPECT_EQ(verdict.hint, "to see its output: muster logs r1 --rank 4");
-  record.ranks[2].end->time_s = 70;  // killed half a minute before the other gave up
+  record.ranks[2].end->time_s = 70;  // killed half a minute before the other rank timed out
   EXPECT_EQ(judge(record).first_failed_rank, 2);
 }
 
@@ -236,12 +236,12 @@ TEST(Verdict, ASignalIs128PlusIts) {
   EXPECT_EQ(judge(record).text, "rank 2 on n2 ended with signal 11 (Segmentation fault)");
 }
 
-// The host was lost with its two ranks.
+// A record in which host n2 was lost with its two ranks.
 Record lost_n2() {
   Record record = six_ranks();
   record.ranks[2].end.reset();
   record.ranks[3].end.reset();
-  record.ranks[0].end->status = 15;  // ended by the engine, a consequence
+  record.ranks[0].end->status = 15;  // a consequence: the engine ended it
   record.lost_hosts = {"n2"};
   return record;
 }
@@ -279,7 +279,7 @@ TEST(Verdict, AKilledEngineIsTheCauseOfItsRanksEnds) {
   EXPECT_EQ(verdict.text,
             "Open MPI 5.0.11 ended with signal 9 (Killed) and took ranks 0, 1, 2, 3, 4, 5 "
             "down with it");
-  record.reason = Reason::kRankFailed;  // muster killed it, because of a rank
+  record.reason = Reason::kRankFailed;  // muster killed the engine because of a rank
   EXPECT_EQ(judge(record).code, 137);
 }
 

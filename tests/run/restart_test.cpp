@@ -43,14 +43,14 @@ TEST(Restart, AFailedRankIsStartedAgainAndALostHostLeft) {
 }
 
 TEST(Restart, SomeEndsAreFinal) {
-  EXPECT_FALSE(decided({{.id = "r1"}}).again);  // all went well
+  EXPECT_FALSE(decided({{.id = "r1"}}).again);  // every rank succeeded
   for (const Reason reason : {Reason::kInterrupted, Reason::kTimeout}) {
     EXPECT_FALSE(decided({{.id = "r1", .reason = reason, .code = 130}}).again);
   }
   Attempt not_there = crash(0, "n1");
   not_there.cannot_run = true;
   EXPECT_FALSE(decided({not_there}).again);
-  EXPECT_FALSE(decided({crash(0, "n1")}, 0).again);  // none was asked for
+  EXPECT_FALSE(decided({crash(0, "n1")}, 0).again);  // no restarts were requested
   EXPECT_EQ(decided({crash(0, "n1")}, 0).why, "");
 }
 
@@ -79,7 +79,7 @@ TEST(Restart, WhatIsNoCrashLoop) {
   EXPECT_TRUE(decided({crash(2, "n1"), crash(2, "n1"), crash(1, "n1")}).again);
   EXPECT_TRUE(decided({crash(2, "n1"), crash(2, "n1"), crash(2, "n1", kExit4)}).again);
   EXPECT_TRUE(decided({crash(2, "n1", kExit3, 400), crash(2, "n1"), crash(2, "n1")}).again);
-  // It has made some way once: what stops it now may pass too.
+  // One attempt made progress earlier, so the present obstacle may be temporary.
   EXPECT_TRUE(
       decided({crash(0, "n1", kExit3, 400), crash(2, "n1"), crash(2, "n1"), crash(2, "n1")}).again);
   EXPECT_TRUE(decided({loss("n1"), loss("n2"), loss("n3")}).again);
@@ -129,10 +129,10 @@ TEST(Restart, ARecordIsSummarized) {
   EXPECT_EQ(attempt.failed_rank, 1);
   EXPECT_EQ(attempt.failed_host, "n2");
   EXPECT_EQ(attempt.lived_s, 7);
-  EXPECT_FALSE(attempt.cannot_run);  // on n1 it was there
+  EXPECT_FALSE(attempt.cannot_run);  // n1 has the program
   record.ranks[0].end.reset();
   EXPECT_TRUE(summarize(record, judge(record)).cannot_run);
-  record.ranks[1].end->failure.clear();  // the program itself ended so
+  record.ranks[1].end->failure.clear();  // now the exit code is the program's own
   EXPECT_FALSE(summarize(record, judge(record)).cannot_run);
 }
 

@@ -1,4 +1,4 @@
-"""Tables of results in docs/results, written by the tests that know them."""
+"""Tables of results in docs/results, written by the tests that measure them."""
 import platform
 import os
 import time

@@ -49,7 +49,7 @@ TEST(Roster, AllAreNeededUnlessSomethingElseIsSaid) {
 TEST(Roster, ABadHostIsASpareAgainOnceItIsLookedAtAgain) {
   Roster roster = three({{"n9"}});
   EXPECT_TRUE(replace(roster, "n2"));
-  EXPECT_FALSE(replace(roster, "n1"));  // n2 has just been found bad
+  EXPECT_FALSE(replace(roster, "n1"));  // n2 was found bad just before
   roster.look_again();
   EXPECT_TRUE(replace(roster, "n1"));
   EXPECT_EQ(text(roster), "n2:2 n9:4 n3:2");

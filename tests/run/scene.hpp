@@ -13,30 +13,30 @@
 
 namespace muster::run {
 
-// How the engine, one process or one per host, behaves.
+// How the engine behaves. It has one process, or one per host.
 struct EngineBehaviour {
-  bool one_per_host = false;  // as torchrun: each ends with its own host's ranks
+  bool one_per_host = false;  // like torchrun: each process ends with its own host's ranks
   bool cannot_start = false;
   bool ends_the_others = true;  // when a rank has failed, as mpirun does
-  bool stays = false;           // although all ranks have ended
+  bool stays = false;           // keeps running after all ranks have ended
   bool ignores_sigterm = false;
   bool cannot_be_killed = false;  // it waits for a dead file system
   bool starts_nothing = false;
-  double dies_after_s = 0;  // of SIGSEGV; 0: it does not
+  double dies_after_s = 0;  // by SIGSEGV; 0: never
 };
 
 struct SceneEnd {
-  bool started = false;  // all hosts were surveyed well, and the engine was started
+  bool started = false;  // all hosts were surveyed, and the engine was started
   std::vector<facts::Survey> surveys = {};
   Record record = {};
   Verdict verdict = {};
-  std::string said = {};    // by muster, on standard error
-  std::string output = {};  // of the ranks
-  double survey_s = 0;      // the survey's share of the time, on the fake clock
+  std::string said = {};    // muster's standard error
+  std::string output = {};  // the ranks' output
+  double survey_s = 0;      // duration of the survey, on the fake clock
   double took_s = 0;
   bool waited_for_ever = false;
-  int keepers = 0;                // that were started one after the other
-  std::string keeper_input = {};  // what the last of them was told
+  int keepers = 0;                // keepers started one after the other
+  std::string keeper_input = {};  // what the last keeper was told
 };
 
 class Scene {
@@ -52,13 +52,13 @@ class Scene {
   EngineBehaviour engine = {};
   CrewOptions crew;
 
-  // All ranks, unless somebody ends them.
+  // All ranks live this long, unless they are ended earlier.
   void let_ranks_live(double seconds);
   // Calls back this many seconds after the start of the engine.
   void later(double seconds, std::function<void()> call);
   // Calls with the Supervisor this many seconds after the start of the engine.
   void ask(double seconds, std::function<void(Supervisor&)> call);
-  // As if that process of the engine ended: the one of this host, or ("") the only one.
+  // Ends an engine process: the one of this host, or ("") the only one.
   void end_engine(const std::string& host, int code);
   [[nodiscard]] SceneEnd play();
 
@@ -74,8 +74,8 @@ class Scene {
 
   std::string folder_;
   std::vector<std::pair<double, std::function<void()>>> later_;
-  Supervisor* supervisor_ = nullptr;                             // while it runs
-  std::map<std::string, std::shared_ptr<FakeProcess>> engines_;  // by host; "": of all
+  Supervisor* supervisor_ = nullptr;                             // set while it runs
+  std::map<std::string, std::shared_ptr<FakeProcess>> engines_;  // by host; "": for all hosts
   std::vector<std::shared_ptr<FakeProcess>> keepers_;
   std::size_t hosts_ended_ = 0;
   bool failing_ = false;

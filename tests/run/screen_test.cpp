@@ -20,7 +20,7 @@ namespace {
 
 using ScreenTest = sys::FolderTest;
 
-// Standard output and error are a pipe that nobody reads from until `drained` is called.
+// Standard output and error are a pipe that nobody reads until `drained` is called.
 class PausedTerminal {
  public:
   PausedTerminal() : out_(::dup(STDOUT_FILENO)), err_(::dup(STDERR_FILENO)) {
@@ -29,7 +29,7 @@ class PausedTerminal {
     (void)::dup2(ends_[1], STDERR_FILENO);
     ::close(ends_[1]);
   }
-  // Everything that `finish` and what came before it wrote.
+  // Returns everything written by `finish` and before it.
   std::size_t drained(const std::function<void()>& finish) {
     std::size_t bytes = 0;
     std::thread reader([&] {
@@ -65,7 +65,7 @@ TEST_F(ScreenTest, APausedTerminalLosesNothingAndFillsNoMemory) {
   EXPECT_LT(waiting, 100'010U);
 }
 
-// Standard error is a terminal of 20 columns.
+// Standard error is a terminal with 20 columns.
 class SmallTerminal {
  public:
   SmallTerminal() : err_(::dup(STDERR_FILENO)) {
@@ -82,7 +82,7 @@ class SmallTerminal {
     ::close(err_);
     ::close(master_);
   }
-  // Everything that was written so far, once `text` is in it.
+  // Waits until `text` was written, and returns everything written so far.
   const std::string& after(const std::string& text) {
     constexpr int kLongEnough = 60'000;  // ms
     pollfd news = {master_, POLLIN, 0};

@@ -1,4 +1,4 @@
-// Runs that print nothing: what is done about them, and what is not.
+// Runs that print nothing: when muster acts, and when it must not.
 #include <functional>
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace muster::run {
 namespace {
 
-constexpr double kHangs = 1000;  // ranks that live until somebody ends them
+constexpr double kHangs = 1000;  // lifetime of ranks that must be ended
 
 TEST(Silence, AStalledRunIsEndedWithAVerdict) {
   Scene scene(3);
@@ -92,7 +92,7 @@ TEST(Silence, ARunIsNotIdleThatWasNotSeenWhole) {
   }
 }
 
-// As by `muster why --slow --for 10m`.
+// As with `muster why --slow --for 10m`.
 constexpr agent::Inspection kTenMinutes{.window_ms = 600'000};
 
 struct Asked {
@@ -159,7 +159,7 @@ TEST(Silence, ATimeOutIsLookedAtBeforeTheEngineEndsTheOthers) {
   EXPECT_TRUE(end.record.time_out_was_seen);
   EXPECT_TRUE(says(scene.hosts[0].orders(), "seen "));
   EXPECT_EQ(asked.answers, 1);
-  EXPECT_GT(end.took_s, 28);  // the engine hears of it only when the look is over
+  EXPECT_GT(end.took_s, 28);  // the end is hidden from the engine until the inspection is over
   EXPECT_LT(end.took_s, 40);
 }
 
@@ -214,7 +214,7 @@ TEST(Silence, ARunThatFindsItsVoiceAgainWhileItIsInspectedGoesOn) {
   scene.let_ranks_live(60);
   scene.hosts[1].behaviour.ignores_inspections = true;
   scene.patience.stall_after_s = 30;
-  scene.later(33, [&] {  // between the question and the decision
+  scene.later(33, [&] {  // after the inspection began and before its verdict
     scene.hosts[0].send(
         {.kind = agent::Report::Kind::kOutput, .piece = {.rank = 0, .at = 6, .bytes = "again\n"}});
   });

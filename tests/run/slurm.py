@@ -1,4 +1,4 @@
-"""A Slurm of its own for a lab: munge, slurmctld and slurmd, the real ones."""
+"""Real Slurm daemons for a lab: munge, slurmctld and slurmd."""
 import os
 
 from tests.waiting import until
@@ -30,7 +30,7 @@ KillWait=600
 PartitionName=lab Nodes=ALL Default=YES OverSubscribe=NO MaxTime=INFINITE State=UP
 """
 
-# Debian's munged refuses a folder that others may write to, and runs as its own user.
+# Debian's munged rejects a folder that others may write to, and runs as its own user.
 SLURM_START = """\
 set -e
 install -d -m 755 /etc/slurm /var/spool/slurmctld /var/spool/slurmd
@@ -46,15 +46,16 @@ for daemon; do "$daemon"; done
 
 
 def crashed_as_open_mpi_does(code, errors):
-    """Open MPI under srun, on a busy machine: a rank that is still in MPI_Init dies of a message from one that has left it
-    (docs/slurm.md). The test recognises it by Open MPI's own report and repeats the run."""
+    """Recognises a fault of Open MPI under srun on a busy machine: a rank that is still in MPI_Init is killed by a message from a rank
+    that has left it (docs/slurm.md). The test recognises it by Open MPI's own report and repeats the run."""
     words = ("mca_pml_ob1_recv_frag_callback_match+0x",  # 5.0.11
              "Failing at address: (nil)", "Open MPI failed to TCP connect to a peer MPI process")  # 4.1.4
     return code == 139 and "*** Process received signal ***" in errors and any(one in errors for one in words)
 
 
 class Slurm:
-    """munge everywhere, slurmctld on the launcher, slurmd on the hosts; up when made, it ends with the lab. All hosts see the folder `shared`."""
+    """munge on all hosts, slurmctld on the launcher, slurmd on the other hosts. Running when the constructor returns; ends with the lab.
+    All hosts see the folder `shared`."""
 
     def __init__(self, lab, shared, cpus=2):
         self.lab = lab
@@ -74,7 +75,7 @@ class Slurm:
         path.write_bytes(content)
 
     def start(self, host, shared):
-        """At first, and after `lab restart HOST`."""
+        """Called at first, and after `lab restart HOST`."""
         daemon = "slurmctld" if host == "launcher" else "slurmd"
         self.lab.exec(host, "sh", "-c", SLURM_START, "sh", str(shared), daemon, root=True, check=True)
 
@@ -85,5 +86,5 @@ class Slurm:
         until(f"job {job} is over", lambda: not self.lab.exec("launcher", "squeue", "-h", "-j", job).stdout, within)
 
     def wait_idle(self, within=30):
-        """Until every host is free to take a job."""
+        """Waits until every host is free to take a job."""
         until("every host is idle", lambda: self.states() == [f"{host} idle" for host in sorted(self.lab.hosts)], within)

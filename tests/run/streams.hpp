@@ -1,4 +1,4 @@
-// The streams of ranks, by short names.
+// Short names for the streams of ranks.
 #pragma once
 
 #include "sys/loop.hpp"

@@ -1,4 +1,4 @@
-// A run under supervision: engines, ranks and signals that do not do what they should.
+// A supervised run with engines, ranks and signals that misbehave.
 #include "run/supervisor.hpp"
 
 #include <csignal>
@@ -12,7 +12,7 @@
 namespace muster::run {
 namespace {
 
-constexpr double kLong = 1000;  // ranks that live until somebody ends them
+constexpr double kLong = 1000;  // lifetime of ranks that must be ended
 
 agent::Report end_of(int rank, int status) {
   return {.kind = agent::Report::Kind::kEvent,
@@ -173,7 +173,7 @@ TEST(Supervisor, TheTimeLimitEndsTheRun) {
   Scene scene(3);
   scene.let_ranks_live(kLong);
   scene.patience.timeout_s = 100;
-  scene.patience.spent_s = 90;  // by earlier attempts
+  scene.patience.spent_s = 90;  // seconds used by earlier attempts
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 124);
   EXPECT_TRUE(says(end.verdict.text, "100 s"));
@@ -189,7 +189,7 @@ TEST(Supervisor, ATimeLimitThatPassedBeforeTheStartStillEndsInOrder) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(scene.hosts[i].said_bye());
 }
 
-// One engine per host, as torchrun.
+// One engine process per host, as with torchrun.
 Scene& elastic(Scene& scene, int min_hosts) {
   scene.engine.one_per_host = true;
   scene.patience.engine_restarts = true;
@@ -240,7 +240,7 @@ TEST(Supervisor, AnEngineThatFailsOnOneHostEndsTheOthers) {
   EXPECT_LT(end.took_s, 5 + 5 + 5);
 }
 
-// Hosts that report what is not theirs.
+// Hosts that report about ranks that are not theirs.
 
 TEST(Supervisor, TheEndOfARankCountsOnlyFromTheHostThatStartedIt) {
   Scene scene(3);
@@ -262,7 +262,7 @@ TEST(Supervisor, AStartOfAnothersRankChangesNothing) {
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
 }
 
-// Says before the engine has started anything that all ranks started and ended there.
+// Before the engine has started anything, this host claims that all ranks started and ended there.
 void claim_ranks(Scene& scene, std::size_t liar, int count, int status) {
   scene.later(0.05, [&scene, liar, count, status] {
     for (int rank = 0; rank < count; ++rank) {
@@ -304,7 +304,7 @@ TEST(Supervisor, OutputOfAnothersRankIsNotTaken) {
   EXPECT_FALSE(says(end.output, "forged")) << end.output;
 }
 
-// The output of rank 0, as the third host has it.
+// Output of rank 0 that the third host claims to have.
 agent::Report output_of_0(const std::string& bytes) {
   return {.kind = agent::Report::Kind::kOutput, .piece = {.rank = 0, .at = 0, .bytes = bytes}};
 }
@@ -345,7 +345,7 @@ TEST(Supervisor, ARankThatTheEngineMovedEndsOnItsNewHost) {
     scene.hosts[2].send(
         {.kind = agent::Report::Kind::kEvent, .event = {.start = moved, .end = {}}});
   });
-  scene.later(3, [&] { scene.hosts[0].send(end_of(0, SIGKILL)); });  // of its earlier life
+  scene.later(3, [&] { scene.hosts[0].send(end_of(0, SIGKILL)); });  // for its earlier start
   scene.later(4, [&] { scene.hosts[2].send(end_of(0, 0)); });
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.ranks[0].host, "n3");
@@ -361,7 +361,7 @@ TEST(Supervisor, AHostThatIsReachedAgainCannotTakeAMovedRankBack) {
     return agent::Report{.kind = agent::Report::Kind::kEvent, .event = {.start = life, .end = {}}};
   };
   scene.later(2, [&] { scene.hosts[2].send(start(7, 20)); });
-  scene.later(3, [&] {  // it repeats all that it has reported
+  scene.later(3, [&] {  // it repeats all its reports
     scene.hosts[0].send(start(5, 10));
     scene.hosts[0].send(end_of(0, SIGKILL));
   });
@@ -442,11 +442,11 @@ TEST(Supervisor, AHostThatSpeaksForEverDoesNotKeepTheRunOpen) {
   EXPECT_LT(end.took_s, 620);
 }
 
-// Signals, at each phase.
+// Signals in each phase.
 
 struct Interrupt {
   const char* name;
-  double after_s;  // the engine's start
+  double after_s;  // after the engine's start
   int signal;
   int code;
 };

@@ -53,7 +53,7 @@ TEST(Survey, AHostThatIsReachedButHasNoFactsIsToldFromASilentOne) {
 TEST(Survey, AHostThatSaysEverythingTwiceIsCountedOnce) {
   Scene scene(3);
   for (std::size_t i = 0; i < 3; ++i) scene.hosts[i].behaviour.twice = true;
-  scene.hosts[2].behaviour.answers_after_s = 3;  // the survey must not end before it
+  scene.hosts[2].behaviour.answers_after_s = 3;  // the survey must wait for this host
   const SceneEnd end = survey(scene);
   EXPECT_TRUE(end.started);
   EXPECT_GE(end.survey_s, 3);
@@ -74,7 +74,7 @@ TEST(Survey, ClocksAreComparedToTheRoundTrip) {
   EXPECT_NEAR(end.surveys[1].clock_doubt_s, 0.25, 0.01);
 }
 
-// A host's shell may print anything before and between.
+// A host's shell may print anything before and between messages.
 struct Garbage {
   const char* name;
   std::string bytes;

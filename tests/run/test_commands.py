@@ -1,4 +1,4 @@
-"""Runs in the background and the commands about runs; what reaches the ranks; the command that --dry-run prints."""
+"""Background runs and the commands about runs; variables and input of ranks; the command that --dry-run prints."""
 import hashlib
 import json
 import re
@@ -10,12 +10,12 @@ from tests.on_terminal import on_terminal
 
 pytestmark = pytest.mark.lab
 
-# Says a line, waits for the word of the test, says another.
+# Prints a line, waits for the test's signal (the file /tmp/word), prints another.
 TWO_LINES = "trap '' TERM; echo early; until [ -e /tmp/word ]; do sleep 0.1; done; echo late; [ $RANK != 1 ] || exit 3"
 
 
 def give_word(cluster, attached):
-    """To rank 1, which fails, last: its end is that of the others."""
+    """Signals the ranks, the failing rank 1 last, because its end also ends the others."""
     attached.wait_for("early", 3)
     for host in ("n1", "n3"):
         cluster.lab.shell(host, "touch /tmp/word")
@@ -25,7 +25,7 @@ def give_word(cluster, attached):
 
 @pytest.fixture
 def detached(cluster, engine):
-    """The id of a run in the background that waits for the word. It was started from a script that ignores SIGINT, as
+    """The id of a background run that waits for the test's signal. It was started from a script that ignores SIGINT, as
     background jobs of scripts do."""
     for host in cluster.lab.hosts:
         cluster.lab.shell(host, "rm -f /tmp/word")
@@ -59,7 +59,7 @@ def test_detached_run_goes_on_alone_and_can_be_looked_at(cluster, detached):
     attached = cluster.attach(detached)
     give_word(cluster, attached)
     assert attached.end() == 3, attached.said()
-    again = cluster.muster("attach", detached)  # when it is over
+    again = cluster.muster("attach", detached)  # after the run has ended
     assert again.returncode == 3 and again.stdout.splitlines() == attached.out
     listed = [line for line in cluster.muster("runs").stdout.splitlines() if line.startswith(detached)]
     assert len(listed) == 1 and " failed (3) " in listed[0] and " n[1-3]  3 " in listed[0] and "rank 1 on n2 ended with exit code 3" in listed[0]
@@ -80,7 +80,7 @@ def test_stop_ends_it(cluster, detached):
     assert over.returncode == 2 and "this run has already ended" in over.stderr
 
 
-# Prints numbers up to the middle, waits for the word of the test, prints the rest.
+# Prints numbers up to the middle, waits for the test's signal, prints the rest.
 NUMBERED = """
 import os, sys, time
 count = int(sys.argv[1])
@@ -92,7 +92,7 @@ for i in range(count // 2, count): print(i)
 
 @pytest.mark.parametrize("count", [10_000, pytest.param(1_000_000, marks=pytest.mark.campaign)])
 def test_a_detached_run_survives_its_terminal_and_loses_no_line(cluster, engines, count):
-    """Its terminal goes, it gets SIGHUP, and those who watch it leave with Ctrl-C; each of them sees every line so far once."""
+    """Its terminal closes, it gets SIGHUP, and users who watch it leave with Ctrl-C. Each of them sees every line so far once."""
 
     def on_launcher(script, within=60):
         return cluster.lab.shell("launcher", script, timeout=within).strip()
@@ -145,7 +145,8 @@ def test_variables_counts_and_activation_reach_the_ranks(cluster, engine):
 
 
 def test_muster_yaml_describes_the_job(cluster, engine):
-    """Found from a directory below it, with a profile; values of variables reach the ranks and nothing that is stored or listed."""
+    """muster finds the file from a subdirectory and uses a profile. Values of variables reach the ranks, but nothing that is
+    stored or listed."""
     project = f"/home/{cluster.lab.user}/described"
     secrets = [uuid.uuid4().hex for _ in range(3)]
     for host in ("launcher", *cluster.lab.hosts):
@@ -157,7 +158,7 @@ def test_muster_yaml_describes_the_job(cluster, engine):
     told = ("echo $RANK $SEED $(printf %s $TOKEN$WANDB_API_KEY$HF_TOKEN | sha256sum | cut -c-64) $WANDB_PROJECT ${HF_HOME:-none} $GLOO_SOCKET_IFNAME "
             "$(printf '%s\\n' $TOKEN $WANDB_API_KEY $HF_TOKEN | grep -lsaF -f - /proc/[0-9]*/cmdline | wc -l) command lines")
     environment = ["env", "-C", f"{project}/src", f"PATH={engine.path}", "WANDB_PROJECT=vision", "HF_HOME=/data", "GLOO_SOCKET_IFNAME=ens5"]
-    script = ["sh", "-c", 'read HF_TOKEN; export HF_TOKEN; exec "$@"', "sh"]  # in no command line of the test
+    script = ["sh", "-c", 'read HF_TOKEN; export HF_TOKEN; exec "$@"', "sh"]  # keeps the secret out of the test's command lines
     done = cluster.lab.exec("launcher", *script, *environment, "muster", "run", "-P", "small", "sh", "-c", told, input=f"{secrets[2]}\n")
     assert done.returncode == 0, done.stderr
     digest = hashlib.sha256("".join(secrets).encode()).hexdigest()
@@ -171,7 +172,7 @@ def test_muster_yaml_describes_the_job(cluster, engine):
 
 
 def test_ranks_are_told_of_rails_or_the_first_line_says_tcp(cluster, engine):
-    """The card carries no traffic: the ranks use none here, and only show what they were told."""
+    """The card carries no traffic: the ranks do not use it, and only show their variables."""
     show = ["--force", "--", "sh", "-c", "echo $NCCL_IB_DISABLE/$NCCL_IB_GID_INDEX/$NCCL_IB_HCA/$UCX_NET_DEVICES"]
     try:
         cluster.lab.command("break", "n[1-2]", "fake-rdma")
@@ -199,7 +200,8 @@ def test_standard_input_reaches_rank_0(cluster, engine):
 
 
 def test_the_end_of_standard_input_reaches_rank_0(cluster, engines):
-    """Open MPI 5.0.11 never tells a rank on another host that its input has ended; a bare mpirun neither (openpmix/prrte#2373)."""
+    """Open MPI 5.0.11 never tells a rank on another host that its input has ended, and neither does a bare mpirun
+    (openpmix/prrte#2373)."""
     run = cluster.start(engines["openmpi4"], "--", "wc", "-c", stdin=subprocess.PIPE)
     run.process.stdin.write(b"x" * 300_000)
     run.process.stdin.close()
@@ -208,9 +210,9 @@ def test_the_end_of_standard_input_reaches_rank_0(cluster, engines):
 
 
 def test_a_launcher_that_comes_back_too_late_makes_nothing_anew(cluster, engine):
-    """A connection that was slow to come may reach the host when the run's watcher has left and removed the folder."""
+    """A delayed connection may reach the host after the run's warden has left and removed the folder."""
     assert cluster.run(engine, "--", "true").code == 0
-    cluster.settles(set(), 5)  # the hosts remove its folder when `run` has returned
+    cluster.settles(set(), 5)  # the hosts remove the folder after `run` has returned
     before = cluster.run_folders()
     orders = '{"order":"hello","run":"20260101-000000-00000"}\n{"order":"begin","orphan_after_s":600}\n'
     agent = f"(cat; exec sleep 1) | /tmp/muster-{cluster.lab.uid}/*/muster agent"  # the connection outlives the orders

@@ -1,4 +1,4 @@
-"""A day with muster, as docs/daily.md tells it: edit, run in the background, watch, leave, come back, look, bring the results home."""
+"""Follows docs/daily.md: edit, run in the background, watch, leave, come back, look back, and bring the results home."""
 import json
 import re
 import subprocess
@@ -21,7 +21,7 @@ DAY = take("README.md", "muster run -d ")
 RANKS_CODE, OWN_CODE = take("docs/exit-codes.md", "muster: exit code 3 ")
 STATUS = take("docs/exit-codes.md", "$ muster run -H n[1-2] --status ")
 
-# Every rank waits for the word of the test before each epoch. The interpreter is that of the hosts' venv.
+# Every rank waits for the test's signal before each epoch. The interpreter is that of the hosts' venv.
 TRAIN = """import argparse, os, pathlib, random, sys, time
 
 rate = 0.1
@@ -39,23 +39,23 @@ pathlib.Path(f"out/weights{rank}.bin").write_bytes(random.Random(f"{rank} {rate}
 """
 
 RUN_ID = r"\d{8}-\d{6}-[0-9a-f]{5}"
-# What differs from run to run, and from machine to machine.
+# Parts that differ between runs and between machines.
 VARYING = ((RUN_ID, "ID"), (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME"), (r"(?<![\w.])(?:\d+m)?[\d.]+s\b", "SPAN"), (r"\([\d.]+ (?:bytes|kB)\)", "SIZE"),
            (r"Open MPI [\d.]+", "Open MPI"), (r"  +", "  "), (r" +$", ""))
 
 
 def unfolded(text):
-    """Equal lines of both ranks are shown once if they arrive at about the same time."""
+    """Splits lines of both ranks. Equal lines are shown once if they arrive at about the same time."""
     return re.sub(r"^\[n\[1-2\]:0-1\] (.*)$", r"[n1:0] \1\n[n2:1] \1", text, flags=re.M)
 
 
 def by_both(line):
-    """A pattern for the line of both ranks."""
+    """Returns a pattern for the line of both ranks."""
     return rf"(?s:n\[1-2\]:0-1\] {line}|{line}.*{line})"
 
 
 def alike(text):
-    """The lines without what varies. Ranks print at the same time, in any order."""
+    """Returns the lines without their varying parts, sorted because the ranks print at the same time in any order."""
     text = unfolded(text)
     for pattern, word in VARYING:
         text = re.sub(pattern, word, text, flags=re.M)
@@ -63,7 +63,7 @@ def alike(text):
 
 
 def commands(block):
-    """Each command of a page's block, and what it prints there."""
+    """Yields each command of a page's block, and its output on the page."""
     for part in re.split(r"^\$ ", "\n".join(block) + "\n", flags=re.M)[1:]:
         command, _, output = part.partition("\n")
         yield command, output
@@ -81,7 +81,7 @@ def lab(module_lab_up):
 
 @pytest.fixture
 def open_terminal(lab):
-    """open_terminal() -> another Terminal on the launcher, in ~/job."""
+    """Yields open_terminal(), which returns another Terminal on the launcher, in ~/job."""
     opened = []
 
     def get():
@@ -100,7 +100,7 @@ class Day:
         self.lab, self.terminal = lab, terminal
 
     def type(self, block, terminal=None):
-        """Types the commands of a block; each prints what the page shows. Returns what the last one printed."""
+        """Types the commands of a block; each must print what the page shows. Returns the output of the last one."""
         for command, output in commands(block):
             said = (terminal or self.terminal).run(command).partition("\n")[2]
             assert alike(said) == alike(output), said
@@ -114,13 +114,13 @@ class Day:
             self.lab.shell(host, f"touch /tmp/epoch{epoch}")
 
     def printed(self, epochs):
-        """What the ranks print until the end of that epoch."""
+        """Returns the ranks' output until the end of that epoch."""
         lines = [f"rate 0.2, project trial, /home/{self.lab.user}/venv"]
         lines += [f"epoch {epoch} of 3: loss {0.2 / epoch:.3f}" for epoch in range(1, epochs + 1)]
         return sorted(f"[n{rank + 1}:{rank}] {line}" for rank in range(2) for line in lines)
 
     def has_weights(self, rate):
-        """On the launcher, of all ranks."""
+        """Returns the results of all ranks that are on the launcher."""
         for rank in range(2):
             words = self.lab.words("launcher", "cat", f"/home/{self.lab.user}/job/out/weights{rank}.bin")
             here = subprocess.run(words, capture_output=True, check=True, timeout=patient(10)).stdout
@@ -138,7 +138,7 @@ def test_a_day_with_muster(lab, open_terminal):
     lab.write("launcher", f"{job}/train.py", TRAIN)
     lab.write("launcher", f"{job}/muster.yaml", "\n".join(CONFIGURATION) + "\n")
     for host in lab.hosts:
-        assert lab.exec(host, "test", "-e", job).returncode == 1  # the project is only here
+        assert lab.exec(host, "test", "-e", job).returncode == 1  # the project is only on the launcher
 
     # Edit and run: the id is printed, and the run survives the prompt.
     run_id = re.search(RUN_ID, day.type(EDIT_AND_RUN))[0]
@@ -158,7 +158,7 @@ def test_a_day_with_muster(lab, open_terminal):
     state = json.loads(lab.exec("launcher", "muster", "runs", "--json").stdout)
     assert (state["id"], state["name"], state["state"], state["ranks"]) == (run_id, "lr2", "running", 2)
 
-    # Attach from a second terminal, to the end: every line once.
+    # Attach from a second terminal until the end: every line appears once.
     second = open_terminal()
     ((attach, shown),) = commands(ATTACH)
     second.start(attach, until=by_both("epoch 1 "))
@@ -178,7 +178,7 @@ def test_a_day_with_muster(lab, open_terminal):
     assert day.code() == 0
     day.has_weights(rate=0.2)
 
-    # Once more: meanwhile --sync has sent each host the results of the other, too.
+    # Run again: meanwhile --sync has also sent each host the results of the other.
     first.run("sed -i 's/^rate = .*/rate = 0.3/' train.py")
     first.run("muster run -P trial train.py --epochs 1")
     assert day.code() == 0
@@ -190,7 +190,7 @@ def test_a_day_with_muster(lab, open_terminal):
 
 
 def test_whose_exit_code_it_is(lab, open_terminal):
-    """The last line says it, and the file of --status."""
+    """The last line and the --status file say whose exit code it is."""
     terminal = open_terminal()
     lab.write("launcher", f"/home/{lab.user}/job/train.py", "import os, sys\nsys.exit(3 if os.environ['RANK'] == '1' else 0)\n")
     lab.write("launcher", f"/home/{lab.user}/job/muster.yaml", "sync: true\n")

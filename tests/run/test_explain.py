@@ -1,4 +1,4 @@
-"""`muster explain` names what made a run fail, from the output that real engines leave."""
+"""`muster explain` names what made a run fail, from the output of real engines."""
 import json
 
 import pytest
@@ -8,7 +8,7 @@ from tests.schemas import described
 pytestmark = pytest.mark.lab
 
 ENDING = "\n".join(take("docs/explain.md", "muster: rank 3 on n2 ended"))
-# Line 57 raises, once all ranks have begun.
+# Line 57 raises an exception after all ranks have begun.
 SCRIPT = """import os, time
 print("up", flush=True)
 rank = int(os.environ["RANK"])
@@ -58,7 +58,7 @@ def test_a_crash_of_native_code_is_explained(cluster, engine):
 
 
 def test_what_the_kernel_says_during_a_run_is_kept_and_explained(cluster, engine):
-    """In the lab, a file stands for the kernel's log."""
+    """In the lab, a file replaces the kernel's log."""
     for host in cluster.lab.hosts:
         cluster.lab.shell(host, "echo '3,1,1,-;Out of memory: Killed process 1 (before)' > /dev/kmsg", root=True)
     try:

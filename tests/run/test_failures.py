@@ -1,4 +1,4 @@
-"""What goes wrong in a run is named: which host, which rank, how it ended. test_outcomes.py has what is so under every engine."""
+"""Failures of a run are named: which host, which rank, how it ended. test_outcomes.py tests what holds under every engine."""
 import pytest
 from tests.waiting import until
 
@@ -17,7 +17,7 @@ def test_of_two_ranks_that_fail_the_first_counts(cluster, engine):
 
 
 def test_what_another_rank_says_is_shown_if_the_first_one_failed_in_silence(cluster, engine):
-    """As in programs in which rank 0 alone reports an error that all ranks have; it is late here."""
+    """As in programs where only rank 0 reports an error that all ranks have; here it does so late."""
     program = ("[ $RANK = 1 ] && { while ! [ -e /tmp/ready.$MUSTER_RUN_ID ]; do sleep 0.1; done; exit 3; };"
                "trap 'echo this is why >&2; exit 3' TERM; echo > /tmp/ready.$MUSTER_RUN_ID; while :; do sleep 0.1; done")
     run = cluster.start(engine, "--nproc-per-node", "2", "--", "sh", "-c", program, hosts="n1")
@@ -40,13 +40,13 @@ def test_a_program_that_is_not_on_one_host_or_cannot_run(cluster, engine):
 
 
 def test_ranks_that_end_well_on_a_full_disk_are_not_started_again(cluster, engine):
-    """/tmp of a rank's host, where muster's files are, fills up while the rank runs."""
+    """/tmp on a rank's host, where muster's files are, fills up while the rank runs."""
     fill = "mount -o remount,size=$(df --output=used -k /tmp | tail -1 | tr -d ' ')k /tmp && df --output=avail /tmp | tail -1 | grep -qx ' *0'"
     cluster.lab.shell("n2", "rm -f ~/now; mkfifo ~/now")
     run = cluster.start(engine, "--max-restarts", "1", "--", "sh", "-c", "echo up; [ $RANK = 1 ] || exit 0; read line < ~/now; echo well")
     try:
         run.wait_for("up", 3)
-        # Others may write or remove something there meanwhile.
+        # Retries, because other processes may write or remove files there meanwhile.
         until("/tmp is full", lambda: cluster.lab.exec("n2", "sh", "-c", fill, root=True).returncode == 0, 30)
         cluster.lab.shell("n2", "timeout 60 sh -c 'echo > ~/now'")
         assert run.end() == 0, run.said()

@@ -1,4 +1,5 @@
-"""Ranks near their GPUs, on hosts whose drivers' files show GPUs beside this machine's own CPUs. No GPU runs here: what is real is where the ranks run."""
+"""Ranks near their GPUs. The drivers' files on the hosts show GPUs beside this machine's own CPUs. No GPU is used; only the placement of
+the ranks is real."""
 import json
 import os
 import re
@@ -78,7 +79,7 @@ def test_each_rank_runs_on_the_cpus_near_its_gpu_under_slurm(shared_lab, slurm_s
     assert dict(re.findall(r"rank (\d): (\S+)", "\n".join(run.out))) == TWO_ON_EACH, run.said()
 
 
-# Two MIG devices on the first GPU; it does not list the second.
+# Two MIG devices on the first GPU; the tool does not list the second GPU.
 MIG_TOOL = r"""#!/bin/sh
 case "$1" in
 --query-gpu=*)
@@ -104,7 +105,7 @@ def test_each_rank_gets_its_own_mig_device(cluster):
 
 
 def test_a_tool_that_hangs_is_reported_in_time(cluster, record_property):
-    """nvidia-smi waits for a sick GPU; the host is examined all the same."""
+    """nvidia-smi hangs because of a faulty GPU; muster still examines the host."""
     cluster.lab.shell("n1", "printf '#!/bin/sh\\nexec sleep 1000\\n' > /usr/local/bin/nvidia-smi && chmod 755 /usr/local/bin/nvidia-smi", root=True)
     checked = cluster.muster("check", "-H", "n[1-2]", "--answer-within", "5", "--json")
     cluster.lab.shell("n1", "rm /usr/local/bin/nvidia-smi", root=True)

@@ -1,4 +1,5 @@
-"""One host of three is hostile: what it says is not executed, not shown raw, not believed, and not kept without bound."""
+"""One of three hosts is hostile. muster must not execute, show unfiltered, believe, or store without limit what it
+sends."""
 import json
 import re
 
@@ -22,7 +23,7 @@ def hostile(module_hostile):
 
 
 def checked(hostile, shown, **what):
-    """The user is not harmed."""
+    """Checks that the user is not harmed."""
     assert shown.problems(**what) == [], shown.text[-3000:]
     assert hostile.executed() == [], shown.text
     return shown
@@ -40,7 +41,8 @@ def set_facts(*changes):
     return in_facts(*[([key], value) for key, value in FACTS.items()], *changes)
 
 
-# What the findings are about, so that no change hides another: a host without a network gets no further.
+# The subjects of the findings, tested separately so that no change hides another: a host without a network is not
+# examined further.
 GROUPS = {
     "machine": ("host", "hostname", "user", "home", "os", "kernel", "cpu", "routes", "own_name_resolves_to", "rdma", "peer_memory", "listeners", "ssh_files", "not_seen"),
     "programs": ("mpi", "torch", "program", "script", "environment"),
@@ -56,11 +58,11 @@ def test_texts_of_facts(hostile, where):
         hostile.attack(set_facts(*[(path, value + addition) for path, value in where]))
         shown = check(hostile)
         assert HOSTILE in shown.text or "n[1-3]" in shown.text
-        assert "cannot use what it reports" not in shown.text, shown.text  # or the texts got no further than the parser
+        assert "cannot use what it reports" not in shown.text, shown.text  # otherwise the texts would only have reached the parser
 
 
 def test_fixes_can_be_pasted(hostile):
-    """Commands that muster advises hold what the host said; a shell that reads them here runs nothing of it."""
+    """Commands that muster advises contain the host's text. A shell that reads them here runs none of it."""
     hostile.attack(set_facts(*[(path, value + SMUGGLED) for path, value in texts() if path[0] in ("ssh_files", "listeners", "home", "program", "environment")]))
     done = hostile.cluster.muster("check", "-H", ALL, "--json", "--", "sh")
     findings = [json.loads(one) for one in done.stdout.splitlines()]
@@ -79,7 +81,8 @@ def test_json_is_escaped(hostile):
 
 @pytest.mark.parametrize("lie", ["198.18.0.1", "198.18.1.1", "198.18.255.255", "198.18.0.0", "127.0.0.1", "0.0.0.0", "224.0.0.1", "-oProxyCommand=touch"])
 def test_lies_about_addresses(hostile, lie):
-    """The launcher's address, another host's, and what is no host's: an error that names it, so that no job starts."""
+    """An address of the launcher, of another host, or one that no host can have is an error that names it, so no job
+    starts."""
     hostile.attack(in_facts((["interfaces", 1, "addresses", 0, "ip"], lie)))
     shown = check(hostile, hosts="n2,n1,n3")
     assert shown.code == 123 and re.search(r"ERROR +n(2|\[1-2\]) ", shown.text), shown.text
@@ -92,7 +95,7 @@ def test_a_hostile_port_range_is_not_blamed_on_others(hostile):
 
 
 def test_paths_are_not_executed(hostile):
-    """Of mpirun, torchrun, PATH, interpreter: those that the host names exist on the launcher too."""
+    """Paths of mpirun, torchrun and the interpreter, and PATH: those that the host names also exist on the launcher."""
     hostile.attack(in_facts(*[([key], FACTS[key]) for key in ("mpi", "torch", "program", "environment", "home", "script")]))
     for flags in (["--force"], ["--force", "--engine", "torchrun"], ["--force", "--engine", "mpich"]):
         run(hostile, "echo up", *flags, "--timeout", "5", hosts="n2,n1,n3", within=60)
@@ -103,7 +106,7 @@ def stored(hostile, rank, stream="out"):
 
 
 def claims_of_other_ranks(*more):
-    """Starts, output and ends of ranks that run elsewhere, before they start."""
+    """Reports starts, output and ends of ranks that run elsewhere, before they start."""
     nonsense = [one for rank in (-1, 3, 2**31, 2**63, 1e300, "1", None, [], 1.5) for one in (started(rank), ended(rank, 768))]
     return when('"ready"', after=[one for rank in (0, 2) for one in (started(rank), *(make(rank) for make in more), ended(rank, 768))] + nonsense)
 
@@ -148,12 +151,12 @@ FLOODS = {
     "declared": [printed(1, "x", size=10**18), 1],
     "declared and sent": [printed(1, "x", size=1 << 32) + "x" * 1000, ENDLESS],
 }
-IN_CI = ("nested",)  # the others keep muster waiting for the end of the run on that host
+IN_CI = ("nested",)  # the other floods make muster wait until the run ends on the hostile host
 
 
 @pytest.mark.parametrize("flood", [pytest.param(flood, id=name, marks=[] if name in IN_CI else pytest.mark.campaign) for name, flood in FLOODS.items()])
 def test_floods(hostile, flood):
-    """The good hosts' job comes to its end, the memory is bounded, and so is the run's folder."""
+    """The good hosts' job reaches its end, and memory and the run's folder stay bounded."""
     hostile.attack(when('"event":"start"', after=[flood]))
     shown = run(hostile, "echo real $RANK", within=60)
     assert "real 0" in shown.text and (shown.code == 0 or HOSTILE in shown.text), shown.text
@@ -185,7 +188,7 @@ def test_exec_without_end(hostile):
 
 
 def test_setup(hostile):
-    """Keys and addresses that it says are its own open no other host, and its texts are shown safely."""
+    """Keys and addresses that it claims as its own give it no access to other hosts, and its texts are shown safely."""
     lies = ["address 198.18.1.1", "address 198.18.0.1", "address 0.0.0.0/0", "address *", "key command=\"touch x\" ssh-ed25519 AAAA evil", f"changed {utf8(EVIL)}", f"changed {SMUGGLED}"]
     hostile.attack({"command": "exec sh", "line": "^muster end", "before": [f"muster {lie}\n" for lie in lies]})
     checked(hostile, hostile.on_terminal("setup", "-H", ALL, "--yes", "--host-to-host", within=60))
@@ -205,7 +208,7 @@ def test_setup_without_end(hostile):
 
 
 def test_sync(hostile):
-    """rsync's server on the host fails with many words."""
+    """The rsync server on the host fails with a long message."""
     hostile.lab.shell("launcher", "mkdir -p ~/project && echo hello > ~/project/file")
     for words in ([utf8(EVIL) + INVALID], [["x" * 1000, 20_000]]):
         hostile.attack({"command": "rsync --server", "err": words, "code": 12})
@@ -217,7 +220,7 @@ WRONG = {"object": {}, "list": [], "null": None, "negative": -1, "too large": 2*
 
 
 def with_bytes(path, value):
-    """Facts in which something stands that Python would not write."""
+    """Returns a rule that puts JSON into the facts which Python would not write."""
     rule = set_facts((path, "@@@"))
     return rule | {"replace": [['"@@@"', value]]}
 

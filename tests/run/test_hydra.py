@@ -1,4 +1,5 @@
-"""What is special to hydra: MPICH and Intel MPI, on hosts whose interfaces have other names everywhere, docker0 one address, and names that mean 127.0.1.1."""
+"""Features of hydra (MPICH and Intel MPI), on hosts with different interface names, the same docker0 address, and names that resolve to
+127.0.1.1."""
 import os
 import subprocess
 from copy import copy
@@ -34,7 +35,7 @@ def test_ranks_meet(cluster, engine):
 
 
 def test_it_need_not_be_the_first_in_path(cluster, engine, every_engine):
-    """It is the program's own, or the one that is asked for."""
+    """muster uses the program's own launcher, or the one that the user names."""
     other = copy(every_engine["openmpi5"])
     run = cluster.run(other, "--", engine.pi)
     assert run.code == 0 and engine.called in run.errors, run.said()
@@ -45,7 +46,8 @@ def test_it_need_not_be_the_first_in_path(cluster, engine, every_engine):
 
 
 def test_what_reaches_the_ranks(cluster, engine):
-    """Five ranks need a host file. The folder is on no host, so they start at home. Of the launcher's environment only what was named comes, and no rank is bound to a core."""
+    """Five ranks need a host file. The folder exists on no host, so the ranks start in the home folder. Only named variables of the
+    launcher's environment arrive, and no rank is bound to a core."""
     names = ("RANK", "LOCAL_WORLD_SIZE", "GREETING", "SECOND", "NCCL_DEBUG", "LEFT_HERE", "FI_TCP_IFACE", "UCX_NET_DEVICES")
     program = f"import os; print('|'.join([*(os.environ.get(n, '-') for n in {names}), str(len(os.sched_getaffinity(0))), os.getcwd(), os.environ['PATH'][:4]]))"
     cluster.lab.shell("launcher", "mkdir -p ~/only-here")
@@ -60,8 +62,8 @@ def test_what_reaches_the_ranks(cluster, engine):
 
 
 def test_standard_input_and_its_end_reach_rank_0(cluster, engine):
-    """And the others' is at its end: hydra alone leaves it open for ever. MPICH's proxy gives up when more than a pipe's 64 KiB wait for the rank;
-    Intel's mpiexec when a host has ended before all is sent, so the others stay until rank 0 has it."""
+    """Other ranks' input is at its end; hydra alone would leave it open for ever. MPICH's proxy fails if more than a pipe's 64 KiB wait
+    for the rank. Intel's mpiexec fails if a host has ended before everything is sent, so the others stay until rank 0 has read it."""
     size = 300_000 if engine.name == "intel" else 60_000
     run = cluster.start(engine, "--", "sh", "-c", "wc -c; [ $RANK = 0 ] || until rm ~/read 2>/dev/null; do sleep 0.1; done", stdin=subprocess.PIPE)
     run.process.stdin.write(b"x" * size)

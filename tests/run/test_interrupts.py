@@ -14,12 +14,12 @@ COMMANDS = {
     "setup": ["setup", "-H", "n[1-3]", "--yes", "--password-file", "/tmp/password"],
     "bench": ["bench", "all-reduce", "-H", "n[1-3]", "--backends", "bare", "--max", "64K", "--seconds", "0.1"],
 }
-MOMENTS = 13  # per command, so that there are more than fifty in all
+MOMENTS = 13  # per command, so that there are more than fifty in total
 
 
 @pytest.fixture(scope="module")
 def programs(muster):
-    """muster with muster-bench beside it."""
+    """A folder with muster and muster-bench."""
     with staged(muster.parent.parent, muster, muster.parent / "muster-bench") as folder:
         yield folder
 
@@ -43,7 +43,7 @@ class Command:
         self.cluster.lab.exec("launcher", "kill", "-INT", pid)
 
     def end(self, within):
-        """(exit code, output)"""
+        """Returns (exit code, output)."""
         said, _ = self.process.communicate(timeout=within)
         return self.process.returncode, said
 
@@ -64,7 +64,7 @@ def test_ctrl_c_at_random_moments(cluster, programs, engines, name):
     for _ in range(MOMENTS):
         command = Command(cluster, engine, argv)
         moment = moments.uniform(0, whole)
-        time.sleep(moment)  # the moment is what is tested
+        time.sleep(moment)  # the random moment is the point of this test
         command.interrupt()
         asked = time.monotonic()
         code, said = command.end(patient(5))

@@ -1,4 +1,4 @@
-"""Hosts without IPv4: the engines start ranks, and the ranks meet."""
+"""Hosts without IPv4: the engines start ranks, and the ranks connect."""
 import json
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def some(*names, in_ci=()):
 
 @pytest.fixture(scope="module")
 def built(muster):
-    """muster, and beside it what the training side brings."""
+    """muster, and next to it the programs of the training side."""
     build = muster.parent.parent
     script = Path(__file__).with_name("programs") / "train_ddp.py"
     with staged(build, muster, build / "bin/muster-bench", build / "bin/muster-train", build / "examples/toy_ddp", script) as folder:
@@ -41,7 +41,7 @@ def hosts(module_lab_up, built, shared):
 
 
 def passes(run, pattern, within=120):
-    """Both ranks say the same, in the IPv6 network."""
+    """Checks that both ranks report the same result, over the IPv6 network."""
     assert run.end(within) == 0, run.said()
     assert f"network {NETWORK}, master [fd00:198:18::1:1]:" in run.errors, run.said()
     said = [line.split("] ", 1)[1] for line in run.out if pattern in line]
@@ -50,7 +50,7 @@ def passes(run, pattern, within=120):
 
 def test_check_finds_nothing(hosts):
     done = hosts.muster("check", "-H", hosts.all, engine=BY_NAME["openmpi5"])
-    assert done.returncode == 0 and "1 note" in done.stdout, done.stdout + done.stderr  # names of interfaces differ
+    assert done.returncode == 0 and "1 note" in done.stdout, done.stdout + done.stderr  # the note says that interface names differ
     assert "warning" not in done.stdout
     assert f"subnet {NETWORK}: the only network that all 2 hosts share" in done.stdout
     assert "master address fd00:198:18::1:1" in done.stdout
@@ -68,9 +68,9 @@ def test_a_confined_store(hosts, built, launcher):
 
 @some("torchrun", "openmpi5", "openmpi4", "intel", in_ci=("torchrun", "openmpi5"))
 def test_cpp_ddp(hosts, built, launcher):
-    """Over Gloo under torchrun, over MPI under Open MPI."""
+    """Runs over Gloo under torchrun, and over MPI under Open MPI."""
     hosts.lab.shell("n1", "rm -rf ~/toy_ddp* snapshot*")
-    in_brackets = ["--master-addr", "[fd00:198:18::1:1]"]  # as in a URL; ranks get it without them
+    in_brackets = ["--master-addr", "[fd00:198:18::1:1]"]  # as in a URL; ranks get the address without brackets
     passes(launcher.start(hosts, [str(built / "toy_ddp"), "2", "2"], *in_brackets), "weights add up to")
 
 
@@ -87,7 +87,7 @@ def test_bench(hosts, built, launcher):
 
 
 def test_an_engine_that_cannot_is_refused_with_the_reason(hosts):
-    """MPICH never; Open MPI 4 if the hosts are listed by their addresses."""
+    """MPICH cannot; Open MPI 4 cannot if the hosts are listed by their addresses."""
     openmpi4 = hosts.muster("check", "-H", "fd00:198:18::1:1,fd00:198:18::1:2", engine=BY_NAME["openmpi4"])
     assert openmpi4.returncode == 123 and "cannot start ranks on hosts that are listed by their IPv6 addresses" in " ".join(openmpi4.stdout.split()), openmpi4.stdout
     mpich = BY_NAME["mpich"]
@@ -102,7 +102,7 @@ def test_an_engine_that_cannot_is_refused_with_the_reason(hosts):
 
 @pytest.mark.campaign
 def test_mpich_still_cannot(hosts):
-    """When this fails, MPICH has learnt it, and the refusal can go."""
+    """If this test fails, MPICH supports it now, and muster need not reject it any more."""
     run = hosts.run(BY_NAME["mpich"], "--engine", "mpich", "--force", "--", "true", within=60)
     assert run.code == 125 and "unable to get host address" in run.errors, run.said()
 
@@ -118,7 +118,7 @@ def test_train(hosts, built, shared, launcher):
 
 @pytest.mark.campaign
 def test_slurm(module_lab_up, built, shared):
-    """srun starts the ranks of libmuster's example; Slurm is told to use IPv6."""
+    """srun starts the ranks of libmuster's example. Slurm is configured for IPv6."""
     lab = module_lab_up(hosts=2, ip="6", share=shared)
     Slurm(lab, shared)
     done = lab.exec("launcher", "env", f"PATH={SYSTEM_PATH}", "salloc", "-Q", "-N2", "--ntasks-per-node=1", str(built / "muster"), "run", "--",
@@ -128,7 +128,7 @@ def test_slurm(module_lab_up, built, shared):
 
 @pytest.fixture
 def half_shared(lab_up, built):
-    """Hosts with both, of which they share only IPv6."""
+    """The hosts have both kinds of addresses but share only an IPv6 network."""
     lab = lab_up(hosts=2, ip="both")
     lab.exec("n2", "sh", "-ec", "ip addr del 198.18.1.2/16 dev eth0; ip addr add 198.19.77.2/24 dev eth0", root=True, check=True)
     return Cluster(lab)

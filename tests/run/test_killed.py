@@ -5,12 +5,12 @@ import pytest
 
 pytestmark = pytest.mark.lab
 
-# Passes SIGTERM by, and has a child in a session of its own.
+# Ignores SIGTERM, and has a child in a separate session.
 STUBBORN = "trap '' TERM; setsid sleep 1000 & echo up; while :; do sleep 1; done"
 
 
 def ended_by_a_kill(cluster, engine, host, pid_of):
-    """A run of three ranks of which one process is killed; nothing else of it is left."""
+    """One process of a run with three ranks is killed. Nothing else of the run may be left."""
     before = cluster.processes()
     run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
     run.wait_for("up", 3)
@@ -35,7 +35,7 @@ def test_a_killed_mpirun(cluster, engine):
 
 @pytest.mark.parametrize("ended_by", ["timeout", "INT"])
 def test_a_stopped_rank(cluster, engine, ended_by):
-    """Both the shim and the program stand still; the run can be ended all the same."""
+    """Both the shim and the program are stopped; the run can still be ended."""
     before = cluster.processes()
     run = cluster.start(engine, *(["--timeout", "20"] if ended_by == "timeout" else []), "--", "sh", "-c", STUBBORN)
     run.wait_for("up", 3)
@@ -48,7 +48,7 @@ def test_a_stopped_rank(cluster, engine, ended_by):
 
 
 def test_what_a_killed_rank_had_said_is_not_lost(cluster, engines):
-    """Slurm kills a rank of MPICH, and its shim, while the rank is in MPI_Abort. The shim has not read the words then."""
+    """Slurm kills a rank of MPICH and its shim while the rank is in MPI_Abort, before the shim has read the message."""
     abort = "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 7) - process 1"
     cluster.lab.shell("n2", "rm -f ~/go ~/said; mkfifo ~/go ~/said")
     run = cluster.start(engines["openmpi5"], "--", "sh", "-c",

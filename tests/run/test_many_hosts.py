@@ -1,4 +1,4 @@
-"""Very short programs on many hosts: Open MPI 5 alone is known to hang at their end."""
+"""Very short programs on many hosts. Open MPI 5 alone is known to hang at their end."""
 import time
 
 import pytest
@@ -17,7 +17,8 @@ def test_runs_of_hostname(lab_up, make_cluster, engines, hosts, runs):
         slowest = max(slowest, time.monotonic() - started)
         assert run.code == 0, run.said()
         assert sorted(run.out) == sorted(f"[n{i + 1}:{i}] n{i + 1}" for i in range(hosts))
-    # Few open files: muster needs more than three per host, and raises its limit itself.
+    # A low limit for open files: muster needs more than three per host, and raises its limit
+    # itself.
     few = cluster.launch(["sh", "-c", f"ulimit -Sn {3 * hosts}; exec muster run -H {cluster.all} -- hostname"], engines["openmpi5"])
     assert few.end(20 if hosts <= 12 else 120) == 0, few.said()
     cluster.settles(before, 5)

@@ -1,6 +1,7 @@
-"""Every engine, the same programs: same ranks in the same places, same weights, same network, on hosts as bad as they come.
+"""The same programs under every engine: the same ranks in the same places, the same weights and the same network, on badly configured
+hosts.
 
-With MUSTER_WRITE_MATRIX=1 the table of what passed is written to docs/results/matrix.md.
+With MUSTER_WRITE_MATRIX=1, the table of what passed is written to docs/results/matrix.md.
 """
 import os
 import time
@@ -21,15 +22,15 @@ HOSTS = ["n1", "n2", "n3"]
 
 
 def in_ci(launcher, kind):
-    """Each kind of program, and every way in which hosts are reached and ranks learn who they are: by ssh and by srun, from Open MPI, from PMI,
-    from torchrun and in pods. Under Open MPI tests/python has scripts."""
+    """Whether CI tests this cell. CI covers each kind of program, and every way in which hosts are reached and ranks learn their
+    numbers: by ssh and by srun, from Open MPI, from PMI, from torchrun and in pods. Under Open MPI, tests/python covers scripts."""
     return (launcher.name, kind) in {("openmpi5", "mpi"), ("mpich", "env"), ("slurm-pmix", "env"), ("slurm-pmi2", "mpi"), ("torchrun", "ddp"), ("pods", "env")}
 
 
 INTRO = """Seconds of `muster run`, 3 hosts x 2 ranks, written by `MUSTER_WRITE_MATRIX=1 pytest tests/run/test_matrix.py`. A cell passed when every rank was in its
 place, had the exact weights (equal to the last bit in all cells) and, but for the Python script, showed the network that was decided in its own environment. The hosts have
 different interface names, a docker0 with one address on all of them, and names that mean 127.0.1.1; the launcher has no torch."""
-# Where each layer is told of the interface; to NCCL a bare name is a prefix.
+# The variables that name the interface for each layer. NCCL would read a bare name as a prefix.
 NETWORK = {"GLOO_SOCKET_IFNAME": "{}", "NCCL_SOCKET_IFNAME": "={}", "TP_SOCKET_IFNAME": "{}", "UCX_NET_DEVICES": "{}", "FI_TCP_IFACE": "{}",
            "FI_SOCKETS_IFACE": "{}", "CCL_KVS_IFACE": "{}"}
 
@@ -39,7 +40,7 @@ def feature(rank, sample, column):
 
 
 def exact_weights():
-    """What programs/linear_model.hpp trains, in fractions."""
+    """Computes the training of programs/linear_model.hpp in fractions."""
     weights, truth = [Fraction(0)] * 3, [1, -2, 3]
     rows = [[feature(rank, sample, column) for column in range(3)] for rank in range(RANKS) for sample in range(4)]
     for _ in range(5):
@@ -50,7 +51,7 @@ def exact_weights():
 
 @pytest.fixture(scope="module")
 def bad_hosts(module_lab_up, make_cluster, programs, tmp_path_factory):
-    """Other interface names on every host, docker0 with one address on all, names that mean 127.0.1.1, and no torch on the launcher."""
+    """Hosts with different interface names, the same docker0 address, and names that resolve to 127.0.1.1. The launcher has no torch."""
     shared = tmp_path_factory.mktemp("slurm")
     lab = module_lab_up(hosts=3, nic_names="eth0,ens5,eno1", launcher_lacks="/opt/muster-deps/torch", share=shared)
     for what in ("docker0", "loopback-name"):
@@ -69,7 +70,7 @@ def slurm(bad_hosts):
 
 @pytest.fixture(scope="module")
 def passed():
-    """Seconds of every cell that passed."""
+    """The seconds of every cell that passed."""
     seconds = {}
     yield seconds
     if os.environ.get("MUSTER_WRITE_MATRIX") == "1":
@@ -92,7 +93,7 @@ def expected_lines():
 
 
 def environment(out):
-    """What the ranks said of theirs: {(host, rank, name): value}."""
+    """Returns what the ranks printed about their environment: {(host, rank, name): value}."""
     told = {}
     for line in out:
         label, _, text = line.partition(" ")
@@ -104,7 +105,7 @@ def environment(out):
 
 
 def check_environment(cluster, launcher, out):
-    """The decision, as each rank really has it."""
+    """Checks that each rank has what muster decided."""
     told = environment(out)
     addresses = [host["addresses"][0] for host in cluster.lab.status()["hosts"] if host["name"] in HOSTS]
     for rank in range(RANKS):

@@ -1,4 +1,4 @@
-"""A rank that the kernel kills because memory ran out: in a control group of this machine, for real."""
+"""The kernel really kills a rank because memory ran out, in a control group of this machine."""
 import os
 import re
 import subprocess
@@ -9,12 +9,12 @@ import pytest
 from tests.run.launchers import DEPS
 from tests.waiting import patient
 
-LIMITS = {"memory": "memory.limit_in_bytes", ".": "memory.max"}  # of version 1 of control groups, and of version 2
+LIMITS = {"memory": "memory.limit_in_bytes", ".": "memory.max"}  # for versions 1 and 2 of control groups
 
 
 @pytest.fixture
 def small_group():
-    """The file that moves a process into a control group with 100 MB."""
+    """A file that moves a process into a control group with 100 MB."""
     for folder, limit in LIMITS.items():
         group = Path("/sys/fs/cgroup", folder, f"muster-test-{uuid.uuid4().hex[:8]}")
         try:
@@ -32,7 +32,7 @@ def small_group():
     pytest.skip("this machine has no control group for memory that we may use")
 
 
-@pytest.mark.alone  # the kernel counts kills for memory on the whole machine, which a test that kills a rank would take for its own
+@pytest.mark.alone  # the kernel counts memory kills of the whole machine, so another test that kills a rank could be counted
 def test_memory_that_ran_out_is_the_reason(muster, small_group, tmp_path):
     program = f'if [ $RANK = 1 ]; then echo $$ > {small_group}; exec python3 -c "x = bytearray(10 ** 9)"; fi; exec sleep 100'
     environment = {**os.environ, "HOME": str(tmp_path), "PATH": f"{DEPS}/mpich/bin:{os.environ['PATH']}"}
@@ -44,5 +44,5 @@ def test_memory_that_ran_out_is_the_reason(muster, small_group, tmp_path):
     ending = lines[begin:]
     assert ending[1] == "        because memory ran out; 1 rank of 2 failed after it", ended.stderr
     assert len(ending) <= 12 and all(len(line) <= 80 for line in ending), ended.stderr
-    # The kernel's log, which not every user may read, tells which limit it was.
+    # The kernel's log, which not every user may read, shows which limit was exceeded.
     assert re.search(r"\n  (cause|maybe)      .*\[(rank-memory-ran-out|cgroup-oom-kill|host-oom-kill)\]\n", ended.stderr, re.S), ended.stderr

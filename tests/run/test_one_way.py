@@ -1,4 +1,4 @@
-"""The launcher reaches two of the hosts through a third one, and they have no route back to it."""
+"""The launcher reaches two hosts through a third, and they have no route back to it."""
 import re
 
 import pytest
@@ -18,7 +18,7 @@ def module_cluster(module_lab_up, make_cluster, programs):
     lab = cluster.lab
     launcher = next(host["addresses"][0] for host in lab.status()["hosts"] if host["name"] == "launcher")
     lab.shell("launcher", "printf 'Host n2 n3\\n  ProxyJump n1\\nHost *\\n' | cat - ~/.ssh/config > ~/.ssh/new; mv ~/.ssh/new ~/.ssh/config")
-    lab.shell("launcher", "pkill -f '[s]sh: .*mux'")  # connections that were made without the detour
+    lab.shell("launcher", "pkill -f '[s]sh: .*mux'")  # connections made without the detour
     for host in ("n2", "n3"):
         lab.shell(host, f"ip route add unreachable {launcher}", root=True)
     return cluster
@@ -26,7 +26,7 @@ def module_cluster(module_lab_up, make_cluster, programs):
 
 @some_in_ci("openmpi5", "openmpi4", "mpich", "intel")
 def test_hosts_that_cannot_reach_the_launcher_are_named_before_the_start(cluster, launcher):
-    """mpirun's daemons would try to connect to it; that of Open MPI 4 waits for ever."""
+    """mpirun's daemons would try to connect to the launcher; Open MPI 4's waits for ever."""
     before = cluster.processes()
     run = launcher.start(cluster, ["sh", "-c", "echo up"])
     assert run.end(60) == 123, run.said()
@@ -38,7 +38,7 @@ def test_hosts_that_cannot_reach_the_launcher_are_named_before_the_start(cluster
 
 @some_in_ci("openmpi5", "mpich", "intel")
 def test_an_mpirun_that_gives_up_is_quoted_or_explained(cluster, launcher):
-    """No rank is blamed, not even one on n1 that mpirun started and then ended."""
+    """muster blames no rank, not even one on n1 that mpirun started and then ended."""
     before = cluster.processes()
     run = launcher.start(cluster, ["sh", "-c", "echo up; exec sleep 1000"], "--force")
     assert run.end(60) == 125, run.said()

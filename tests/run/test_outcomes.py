@@ -1,7 +1,8 @@
-"""Failures under every engine: muster names the right rank and host, exits with the right code, ends soon and leaves nothing behind, and another run on
-the same hosts is not hit.
+"""Failures under every engine. muster must name the right rank and host, exit with the right code, end soon and leave nothing behind,
+and not affect another run on the same hosts.
 
-Two engines have most of them in CI, others one or two; campaigns/outcomes runs the whole table and writes docs/results/outcomes.md.
+In CI, two engines have most of the faults, and others one or two. campaigns/outcomes runs the whole table and writes
+docs/results/outcomes.md.
 """
 import json
 import os
@@ -23,12 +24,12 @@ pytestmark = pytest.mark.lab
 
 WITHIN_S = 25
 UP_WITHIN_S = 90  # torchrun, on a busy machine
-# Does not go by itself: SIGTERM is ignored, and there is a grandchild in a session of its own.
+# A program that does not end by itself: it ignores SIGTERM, and has a grandchild in a separate session.
 STUBBORN = ["sh", "-c", "trap '' TERM INT; setsid sleep 1000 & echo up; while :; do sleep 1; done"]
 
 
 def brought_up(launcher, start, first=None):
-    """start() -> a run; returns it once its three ranks are up, and starts it again after the crash that belongs to Open MPI."""
+    """start() starts a run. Returns the run once its three ranks are up, and starts it again after a known crash of Open MPI."""
     for _ in range(3):
         run, first = first or start(), None
         try:
@@ -42,7 +43,7 @@ def brought_up(launcher, start, first=None):
 
 
 def ended_by_rank_1(cluster, launcher, code):
-    """Rank 1 does it in the middle of training; the others would wait for ever."""
+    """Rank 1 exits with this code in the middle of training. Without muster, the others would wait for ever."""
     return brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "fail", "1", str(code)]))
 
 
@@ -80,14 +81,14 @@ def abort_with_message(cluster, launcher):
 
 
 def terminated(cluster, launcher):
-    """Somebody ends rank 1's program with SIGTERM, which Intel MPI catches: its rank then exits with 1."""
+    """Another process ends rank 1's program with SIGTERM. Intel MPI catches it, and its rank exits with 1."""
     code, verdict = (1, "exit code 1") if launcher.mpi == "intel" else (143, "signal 15 (Terminated)")
     for last in (False, True):
         run = brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "forever"]))
         cluster.lab.shell("n2", f"kill -TERM {cluster.pid_of('n2', run.id, 'program')}")
         ended = run.end(WITHIN_S)
-        # Under MPICH 5.0.2 another rank crashed once (signal 11), presumably because it had lost its connection to rank 1. Its host saw that
-        # before n2 saw the end of rank 1, so muster named that rank first.
+        # With MPICH 5.0.2, another rank crashed once (signal 11), presumably because it had lost its connection to rank 1. Its host noticed
+        # that before n2 noticed the end of rank 1, so muster named that rank first.
         if last or launcher.mpi != "mpich" or ended != 139:
             break
     assert ended == code, run.said()
@@ -96,12 +97,12 @@ def terminated(cluster, launcher):
 
 
 def init_error(cluster, launcher):
-    """MPI cannot start on rank 1. Without an MPI the rank prints an error and exits."""
+    """MPI cannot start on rank 1. Without an MPI, the rank prints an error and exits."""
     wrong = {"openmpi": "OMPI_MCA_btl=none_such OMPI_MCA_pml=ob1", "mpich": "UCX_TLS=none_such", "intel": "I_MPI_OFI_PROVIDER=none_such FI_PROVIDER=none_such"}
     program = shlex.join([*launcher.native(cluster.programs), "forever"])
     kind = next((one for one in wrong if (launcher.mpi or "").startswith(one)), None)
     instead = f"export {wrong[kind]}; exec {program}" if kind else "echo no MPI here >&2; exit 1"
-    flags = ["--engine", "slurm", f"--engine-arg=--mpi={launcher.pmi}"] if isinstance(launcher, Slurm) else []  # which `sh` does not show
+    flags = ["--engine", "slurm", f"--engine-arg=--mpi={launcher.pmi}"] if isinstance(launcher, Slurm) else []  # `sh` does not tell muster which PMI is needed
     run = launcher.start(cluster, ["sh", "-c", f"if [ $RANK = 1 ]; then {instead}; fi; exec {program}"], *flags)
     assert run.end(WITHIN_S + launcher.up_within_s) not in (0, 125), run.said()
     assert "muster: rank 1 on n2 ended with " in run.errors, run.said()
@@ -128,7 +129,8 @@ def python_exit(cluster, launcher):
 
 
 def gloo_time_out(cluster, launcher):
-    """The others give up. muster names the sleeping rank and quotes the timeout. A pod sees only its own ranks, so one that gave up is named."""
+    """Rank 1 sleeps, and the others time out. muster names the sleeping rank and quotes the time-out. A pod sees only its own ranks, so
+    muster names one that timed out."""
     words = "Timed out waiting 5000ms"
     if not launcher.sees_lost_hosts:
         return in_python(cluster, launcher, "sleep", 1, "ended with exit code 1", words, r"rank (0 on n1|2 on n3)")
@@ -136,7 +138,7 @@ def gloo_time_out(cluster, launcher):
 
 
 def rank_1_on_demand(cluster, launcher, before_it_fails):
-    """On command, rank 1 prints why and exits with 3."""
+    """On command, rank 1 prints a reason and exits with 3."""
     cluster.lab.shell("n2", "rm -f ~/now; mkfifo ~/now")
     run = launcher.start(cluster, ["sh", "-c", "echo up; [ $RANK = 1 ] || exec sleep 1000; read line < ~/now; echo no room >&2; exit 3"])
     run.wait_for("up", 3, within=UP_WITHIN_S)
@@ -149,7 +151,7 @@ def rank_1_on_demand(cluster, launcher, before_it_fails):
 
 
 def full_tmp(cluster, launcher):
-    """/tmp of the rank's host fills up while it runs."""
+    """/tmp on the rank's host fills up while it runs."""
     try:
         return rank_1_on_demand(cluster, launcher, lambda: cluster.lab.shell("n2", "cat /dev/zero > /tmp/fill 2>/dev/null; df --output=avail /tmp | tail -1 | grep -qx ' *0'"))
     finally:
@@ -157,7 +159,7 @@ def full_tmp(cluster, launcher):
 
 
 def no_inotify(cluster, launcher):
-    """The user has no inotify instance left, on any host."""
+    """On all hosts, the user has no inotify instance left."""
     hold = "import ctypes, sys\nlibc = ctypes.CDLL(None)\nwhile libc.inotify_init() >= 0: pass\nprint('held', flush=True)\nsys.stdin.read()"
     holder = subprocess.Popen(cluster.lab.words("launcher", "sh", "-c", f"ulimit -n 4096; exec python3 -c {shlex.quote(hold)}"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -169,15 +171,16 @@ def no_inotify(cluster, launcher):
 
 
 def two_codes(cluster, launcher):
-    """At once. Whichever came first is named, by the record, and gives the code. In CI the ranks have no connections: on a machine
-    with no CPU to spare, a rank that MPI ends because a connection broke can be recorded before the rank that broke it."""
+    """Two ranks fail at the same time. muster names the first according to the record, and exits with its code. In CI the ranks have no
+    connections: on a machine without spare CPU time, a rank that MPI ends because of a broken connection can be recorded before the rank
+    that broke it."""
     native = [*launcher.native(cluster.programs), "fail", "1", "3", "2", "5"]
     alike = ["sh", "-c", "[ $RANK = 0 ] && exec sleep 1000; exit $((2 * RANK + 1))"]
     run = launcher.start(cluster, native if PATIENCE == 1 else alike)
     code = run.end(UP_WITHIN_S)
     told = re.search(r"muster: rank (\d) on n(\d) ended with exit code (\d)", run.errors)
     assert told and told.groups() in (("1", "2", "3"), ("2", "3", "5")) and code == int(told[3]), run.said()
-    if not isinstance(launcher, Pods):  # a pod knows its own ranks
+    if not isinstance(launcher, Pods):  # a pod knows only its own ranks
         record = described("record", json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/record.json")))
         ended = [rank for rank in record["ranks"] if rank.get("status")]
         assert min(ended, key=lambda rank: rank["ended"])["rank"] == int(told[1]), record["ranks"]
@@ -185,7 +188,7 @@ def two_codes(cluster, launcher):
 
 
 def missing(cluster, launcher):
-    """It is not started; and when it is all the same, the engine's failure is understood."""
+    """muster rejects a missing program; if it is started with --force, muster understands the engine's failure."""
     run = launcher.start(cluster, ["/nowhere/train"])
     assert run.end(WITHIN_S) == 127, run.said()
     assert "/nowhere/train" in run.errors and ("n[1-3]" in run.errors or isinstance(launcher, Pods)), run.said()
@@ -211,7 +214,7 @@ def signalled(cluster, launcher, name, code):
     run.wait_for("up", 3, within=UP_WITHIN_S)
     run.signal(name)
     ended = run.end(WITHIN_S)
-    assert ended == code or name == "KILL", run.said()  # what its parent makes of SIGKILL is not muster's
+    assert ended == code or name == "KILL", run.said()  # with SIGKILL, muster does not control what its parent reports
     return str(code)
 
 
@@ -224,7 +227,7 @@ def killed_muster(cluster, launcher):
 
 
 class Lost:
-    """A run of each launcher side by side, on hosts of their own; then n2 is killed or crashes under all of them at once."""
+    """One run per launcher at the same time, on separate hosts. Then n2 is killed or crashes under all of them at once."""
 
     def __init__(self, cluster, fault, launchers):
         before = cluster.processes()
@@ -239,7 +242,7 @@ class Lost:
         for launcher, run in runs.items():
             try:
                 self.codes[launcher] = run.end(WITHIN_S)
-            except pytest.fail.Exception as failure:  # that of one engine is not the others'
+            except pytest.fail.Exception as failure:  # the failure of one engine must not affect the others
                 self.codes[launcher] = str(failure)
         try:
             cluster.settles({one for one in before if one[0] != "n2"}, 5)
@@ -280,14 +283,14 @@ def cells():
     for launcher in LAUNCHERS:
         for fault in FAULTS:
             in_ci = launcher.name in (ONE_IN_CI if fault in PYTHON else ALL_IN_CI) or (launcher.name, fault) in SOME_IN_CI
-            # The shims tell which rank was first: one that gets no CPU in time speaks after a rank that was hit by the end of its
-            # own. And hosts are lost to all launchers at once, each with ranks that never rest.
+            # The shims report which rank failed first. A shim without CPU time may report later than a rank that failed as a consequence.
+            # Also, hosts are lost under all launchers at once, each with ranks that use CPU time continuously. So these tests run alone.
             marks = [pytest.mark.alone] if fault in ("exit", "segv", "abort", "message", "init", "term", "two", "kill", "crash", *PYTHON) else []
             yield pytest.param(launcher, fault, id=f"{fault}-{launcher}", marks=marks if in_ci else [*marks, pytest.mark.campaign])
 
 
 def made_cluster(lab_up, make_cluster, programs, folder, launchers):
-    """A cluster, with Slurm where it is needed."""
+    """A cluster, with Slurm if needed."""
     lab = lab_up(hosts=3, share=folder)
     cluster = make_cluster(lab, programs)
     if any(isinstance(launcher, Slurm) for launcher in launchers):
@@ -296,7 +299,7 @@ def made_cluster(lab_up, make_cluster, programs, folder, launchers):
 
 
 def chosen(session, faults):
-    """Launchers of the tests of these faults that are to be run."""
+    """Returns the launchers of the selected tests of these faults."""
     params = [item.callspec.params for item in session.items if item.originalname == "test_outcome"]
     return list(dict.fromkeys(one["launcher"] for one in params if one["fault"] in faults))
 
@@ -306,14 +309,14 @@ def module_cluster(request, module_lab_up, make_cluster, programs, tmp_path_fact
     launchers = chosen(request.session, set(FAULTS) - {"kill", "crash"})
     cluster = made_cluster(module_lab_up, make_cluster, programs, tmp_path_factory.mktemp("slurm"), launchers)
     bystander = Bystander(cluster, LAUNCHERS[0])
-    cluster.runs.clear()  # it is no test's
+    cluster.runs.clear()  # this run belongs to no test
     yield cluster
     bystander.end()
 
 
 @pytest.fixture(scope="module")
 def lost(request, module_lab_up, make_cluster, programs, tmp_path_factory):
-    """lost(fault) -> Lost, made once."""
+    """Yields lost(fault), which returns a Lost, made once."""
     known = {}
 
     def get(fault):
@@ -327,7 +330,7 @@ def lost(request, module_lab_up, make_cluster, programs, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table():
-    """What every cell that passed came to."""
+    """The result of every cell that passed."""
     passed = {}
     yield passed
     if os.environ.get("MUSTER_WRITE_OUTCOMES") == "1":
@@ -350,8 +353,8 @@ def test_outcome(request, table, launcher, fault):
 @pytest.mark.campaign
 @pytest.mark.parametrize("launcher", LAUNCHERS[:1], ids=str)
 def test_a_rank_that_was_cut_off_is_not_the_cause(cluster, launcher):
-    """muster learns of rank 1's end long after its connections broke and MPI has ended the others for it: as on a machine with no CPU to
-    spare. muster's process that waits for rank 1 is stopped for 2 s."""
+    """muster learns of rank 1's end long after its connections broke and MPI has ended the others because of it, as on a machine without
+    spare CPU time. muster's process that waits for rank 1 is stopped for 2 s."""
     before = cluster.processes()
     program = shlex.join([*launcher.native(cluster.programs), "fail", "1", "3"])
     stop = "kill -STOP $PPID; { sleep 2; kill -CONT $PPID; } &"

@@ -1,4 +1,4 @@
-"""What the ranks say arrives: lines whole and labelled, every byte in the file of its rank, and nothing is left or hangs."""
+"""The ranks' output arrives: whole lines with labels, every byte in the file of its rank, and nothing is left or hangs."""
 import base64
 import hashlib
 import re
@@ -13,7 +13,7 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.lab
 
-# Lines of many lengths, each with its rank and number, some in two writes.
+# Lines of many lengths, each with its rank and number, some written in two parts.
 LINES = """
 import os, sys
 rank = int(os.environ["RANK"])
@@ -27,7 +27,7 @@ for i in range(3000):
 print("rank %d to stderr" % rank, file=sys.stderr)
 sys.stdout.write("no newline at the end")
 """
-# Megabytes in lines, and the hash of them, on standard error.
+# Many megabytes of lines, and their hash on standard error.
 FLOOD = """
 import hashlib, os, sys
 digest = hashlib.sha256()
@@ -46,7 +46,7 @@ def expected_lines(rank):
 
 
 def rank_hash(cluster, run_id, rank, *flags):
-    """What `muster logs` prints."""
+    """Returns the hash of what `muster logs` prints."""
     return cluster.lab.shell("launcher", f"muster logs {run_id} --rank {rank} {' '.join(flags) or '--out'} | sha256sum").split()[0]
 
 
@@ -63,7 +63,8 @@ def test_every_line_is_in_the_file_of_its_rank_and_nothing_is_left(cluster, engi
 
 
 def test_a_rank_cannot_control_the_terminal(cluster, engine):
-    """Neither while it runs nor in the verdict, in `attach` or in `logs`; its file has every byte."""
+    """Control sequences are shown neither while it runs nor in the verdict, in `attach` or in `logs`. The rank's file has every
+    byte."""
     program = ["sh", "-c", f"printf '{HOSTILE}'; printf '{HOSTILE}' >&2; exit 3"]
     run = cluster.launch(on_terminal("env", "TERM=xterm", "NO_COLOR=1", "muster", "run", "-H", "n1", "--", *program), engine)
     assert run.end() == 3, run.said()
@@ -88,7 +89,8 @@ def test_endless_output_leaves_room_for_the_record(cluster, engine):
 
 
 def test_lines_on_the_screen_are_whole_and_labelled(cluster, engine):
-    """Nothing is lost. Open MPI 4 itself tears hundreds of these lines; muster prevents that except on a badly overloaded machine."""
+    """Nothing is lost. Open MPI 4 itself splits hundreds of these lines; muster prevents that except on a badly overloaded
+    machine."""
     run = cluster.run(engine, "--nproc-per-node", "2", "--", "python3", "-c", LINES)
     assert run.code == 0, run.errors
     wanted = Counter(f"[n{rank // 2 + 1}:{rank}] {line}" for rank in range(6) for line in expected_lines(rank))
@@ -121,13 +123,13 @@ def test_closed_output_and_a_daemon_neither_hang_nor_stay(cluster, engine):
     before = cluster.processes()
     closed = cluster.run(engine, "--", "sh", "-c", "echo first; exec >&- 2>&-; sleep 1; exit 7", within=15)
     assert closed.code == 7 and len([line for line in closed.out if "first" in line]) == 3, closed.said()
-    # It keeps the rank's output open, in a session of its own, and its parent is gone.
+    # The daemon keeps the rank's output open in a separate session, and its parent has ended.
     daemon = cluster.run(engine, "--", "sh", "-c", "(setsid sleep 1000 &); echo first", within=15)
     assert daemon.code == 0 and len(daemon.out) == 3, daemon.said()
     cluster.settles(before, 5)
 
 
-# Waits until all ranks are there, then prints what the others print.
+# Waits until all ranks have started, then prints the same lines as the others.
 SAME = """
 import os, sys, time
 os.mkdir(sys.argv[1] + "/" + os.environ["RANK"])
@@ -137,13 +139,13 @@ for i in range(100): print("line %d of 100" % i, flush=True)
 
 
 def test_what_64_ranks_print_alike_is_shown_once(cluster, engine):
-    """On a terminal, with coloured labels; each rank's file has all of it."""
+    """On a terminal, with coloured labels. Each rank's file has all lines."""
     folder = cluster.lab.shell("n1", "mktemp -d").strip()
     run = cluster.launch(on_terminal("env", "TERM=xterm", "muster", "run", "-H", "n1", "-n", "64", "--", "python3", "-c", SAME, folder), engine)
     assert run.end(60) == 0, run.said()
     found = [match for line in run.out if (match := re.fullmatch(r"\x1b\[36m(\[n1:[\d,-]+\])\x1b\[0m (line \d+ of 100)\r?", line))]
     assert len({match[2] for match in found}) == 100, run.said()
-    assert len(found) <= 400, run.said()  # 6400 without folding; a busy machine may tear the ranks apart
+    assert len(found) <= 400, run.said()  # 6400 without folding; on a busy machine some equal lines may arrive too late to be joined
     assert cluster.muster("logs", "last", "--rank", "63").stdout.splitlines() == [f"line {i} of 100" for i in range(100)]
 
 
@@ -166,7 +168,7 @@ def test_a_rank_that_fails_is_shown_though_only_rank_0_was_asked_for(cluster, en
     assert "[n2:1] err 1" in run.err and not any("err 2" in line for line in run.err), run.said()
 
 
-# A bar that is drawn once, and moves from when it is told to until it is told to stop.
+# A bar that is drawn once, starts to move when the test creates one file, and stops when it creates another.
 BARS = """
 import os, time
 from tqdm import tqdm
@@ -180,7 +182,7 @@ with tqdm(desc="rank " + os.environ["RANK"], mininterval=0.05) as bar:
 
 
 class Tmux:
-    """A command in tmux on the launcher, and what its screen shows."""
+    """A command in tmux on the launcher, and the contents of its screen."""
 
     def __init__(self, lab, command):
         self.lab = lab
@@ -194,13 +196,14 @@ class Tmux:
 
 
 def steps_of(line):
-    """Of rank 0's bar."""
+    """Returns the position of rank 0's bar."""
     found = re.fullmatch(r"\[n1:0\] rank 0: (\d+)it \[.*\]", line)
     return int(found[1]) if found else 0
 
 
 def test_tqdm_of_rank_0_is_drawn_in_place(cluster, engine):
-    """One drawing is enough for it to be seen. The bars of the other five ranks stay away, and ordinary lines are above it."""
+    """A single drawing is enough for the bar to be shown. The bars of the other five ranks are hidden, and ordinary lines appear
+    above it."""
     words = ["env", f"PATH={engine.path}", "muster", "run", "--answer-within", "45", "-H", cluster.all, "--nproc-per-node", "2", "--", "python3", "-c", BARS]
     screen = Tmux(cluster.lab, shlex.join(words))
     try:
@@ -243,7 +246,8 @@ with Progress(console=Console(force_terminal=True, width=70)) as progress:
 
 
 def test_bars_of_several_rows_and_ctrl_c(cluster, engine):
-    """Real rich, which comes with pip. The rows share the last line, and what muster says gets a line of its own."""
+    """Uses the real rich library, which comes with pip. The rows share the last line, and muster's messages get a line of their
+    own."""
     words = ["env", f"PATH={engine.path}", "muster", "run", "--answer-within", "45", "-H", cluster.all, "--", "python3", "-c", ROWS, str(Path(pip.__file__).parent.parent)]
     screen = Tmux(cluster.lab, shlex.join(words))
     try:
@@ -255,7 +259,7 @@ def test_bars_of_several_rows_and_ctrl_c(cluster, engine):
         lines = until("the third row", has_moved_on, 30)
         above = screen("capture-pane", "-p", "-S", "-").splitlines()
         assert all(f"[n{rank + 1}:{rank}] rank {rank} speaks" in above for rank in range(3)), "\n".join(above)
-        assert sum(" row " in line for line in lines) < 20, "\n".join(lines)  # hundreds if each drawing left one
+        assert sum(" row " in line for line in lines) < 20, "\n".join(lines)  # there would be hundreds if each drawing left one
         screen("send-keys", "C-c")
         lines = until("the end", lambda: (lines := screen.lines())[-1] == "ended 130" and lines, 30)
         assert "muster: ending the run; press Ctrl-C again to kill it at once" in lines, "\n".join(lines)

@@ -1,4 +1,4 @@
-"""In a pod: no ssh, no other host, and numbers that the platform gave."""
+"""muster in a pod: no ssh, no other hosts, and numbers set by the platform."""
 import pytest
 from tests.run.conftest import Run
 
@@ -9,7 +9,7 @@ PATH = "PATH=/opt/muster-deps/torch/bin:/usr/local/bin:/usr/bin:/bin"
 
 @pytest.fixture(scope="module")
 def pod(module_lab_up):
-    """A host on which nothing was set up."""
+    """A host without any setup."""
     return module_lab_up(hosts=1)
 
 
@@ -29,7 +29,7 @@ def test_what_contradicts_the_platform_is_refused_with_both_numbers(pod, variabl
 
 
 def test_one_pod_by_torchruns_own_variables(pod):
-    """And what could not be looked at is said."""
+    """Also says what could not be checked."""
     done = run(pod, ["PET_NNODES=1", "PET_NODE_RANK=0", "PET_MASTER_ADDR=127.0.0.1", "PET_MASTER_PORT=29400", "PET_NPROC_PER_NODE=2"], "-v")
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["[n1:0] rank 0 of 2", "[n1:1] rank 1 of 2"]
@@ -39,7 +39,7 @@ def test_one_pod_by_torchruns_own_variables(pod):
 
 
 def test_a_name_that_comes_late_is_waited_for(pod):
-    """As the cluster's DNS learns it: two pods, here on one host, and the name appears when both wait for it."""
+    """Two pods, here on one host. As with a cluster's DNS, the name appears only when both wait for it."""
     told = ["WORLD_SIZE=2", "MASTER_ADDR=first-pod.job", "MASTER_PORT=29401"]
     program = [pod.binary_on_hosts, "run", "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE"]
     pods = [Run(pod, ["env", PATH, *told, f"RANK={rank}", *map(str, program)], host="n1") for rank in (0, 1)]
@@ -51,7 +51,7 @@ def test_a_name_that_comes_late_is_waited_for(pod):
 
 
 def test_a_name_that_never_comes_is_an_error(pod):
-    """`check` does not wait for long; Ctrl-C ends the wait of `run`."""
+    """`check` does not wait long, and Ctrl-C ends the wait of `run`."""
     told = ["WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=no-pod.job", "MASTER_PORT=29402"]
     checked = pod.exec("n1", "env", PATH, *told, pod.binary_on_hosts, "check", "--answer-within", "1")
     assert checked.returncode == 4, checked
@@ -63,11 +63,11 @@ def test_a_name_that_never_comes_is_an_error(pod):
 
 
 def test_locked_memory_is_checked_in_a_pod(pod):
-    """Although the pod sees no other; with the capability, the limit does not count."""
+    """The finding appears although the pod sees no other pod. With the capability, the limit does not matter."""
     pod.command("break", "n1", "fake-rdma")
     told = ["PET_NNODES=2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=127.0.0.1", "PET_MASTER_PORT=29403"]
     words = ["prlimit", "--memlock=65536:65536", "env", PATH, *told, str(pod.binary_on_hosts), "check"]
     found = pod.exec("n1", *words)
     assert found.returncode == 123 and "[rdma-memlock]" in found.stdout, found
     assert "ulimit -l is 64 KiB" in found.stdout and "capability IPC_LOCK" in found.stdout
-    assert "[rdma-memlock]" not in pod.exec("n1", *words, root=True).stdout  # root here has all capabilities
+    assert "[rdma-memlock]" not in pod.exec("n1", *words, root=True).stdout  # here root has all capabilities

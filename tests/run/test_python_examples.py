@@ -1,6 +1,6 @@
-"""The examples in Python, under every engine, on hosts with different interface names.
+"""The examples in Python under every engine, on hosts with different interface names.
 
-With MUSTER_WRITE_EXAMPLES=1 the table of what passed is written to docs/results/examples.md.
+With MUSTER_WRITE_EXAMPLES=1, the table of what passed is written to docs/results/examples.md.
 """
 import hashlib
 import math
@@ -40,7 +40,7 @@ resolve to 127.0.1.1. The launcher has no PyTorch."""
 
 @pytest.fixture(scope="module")
 def scripts(root, muster, shared_folder):
-    """The examples in a folder that every host of a lab sees that comes up later."""
+    """The examples in a folder that every host of a later lab sees."""
 
     def copy(folder):
         for file in [*(root / "examples/python").glob("*.py"), *PROGRAMS, muster]:
@@ -56,7 +56,7 @@ def hosts(module_lab_up, scripts, digits, tmp_path_factory):  # noqa: F811
 
 @pytest.fixture(scope="module")
 def passed():
-    """Seconds of every cell that passed."""
+    """The seconds of every cell that passed."""
     seconds = {}
     yield seconds
     if os.environ.get("MUSTER_WRITE_EXAMPLES") == "1":
@@ -67,7 +67,8 @@ def passed():
 
 @pytest.fixture(scope="module")
 def output(hosts, scripts):
-    """output(launcher, script, argument..., flags=[...]) -> what the ranks printed, without labels; and the seconds it took."""
+    """Yields output(launcher, script, argument..., flags=[...]), which returns the ranks' output without labels, and the seconds that it
+    took."""
 
     def run(launcher, script, *arguments, flags=()):
         activate, python = launcher.program(SimpleNamespace(ddp=str(scripts / script)), "ddp")
@@ -83,7 +84,8 @@ def output(hosts, scripts):
 
 @pytest.fixture(scope="module")
 def uninterrupted(hosts, output, scripts, digits):  # noqa: F811
-    """uninterrupted(launcher) -> (lines, seconds, hash of the checkpoint) of a training that nothing disturbs, done once for each launcher."""
+    """Yields uninterrupted(launcher), which returns (lines, seconds, hash of the checkpoint) of an undisturbed training. Done once for
+    each launcher."""
     done = {}
 
     def train(launcher):
@@ -112,7 +114,7 @@ def test_message_passing(output, passed, launched):
     passed[launched, "message_passing.py"] = seconds
 
 
-# The launcher whose variables a rank has beside those that muster sets.
+# The launcher whose variables a rank has in addition to those that muster sets.
 NUMBERED_BY = {"openmpi": "Open MPI", "mpich": "MPICH or Intel MPI", "intel": "MPICH or Intel MPI"}
 
 
@@ -181,7 +183,8 @@ def test_mnist(uninterrupted, passed, launched):
 @pytest.mark.lab
 @ENGINES
 def test_mnist_resumes_where_it_was_killed(hosts, output, uninterrupted, passed, launched, scripts, digits):  # noqa: F811
-    """Rank 0 dies while it saves the second epoch. The restarted job repeats that epoch, and ends as a job that nothing disturbed."""
+    """Rank 0 dies while it saves the second epoch. The restarted job repeats that epoch, and its results equal those of an undisturbed
+    job."""
     checkpoint = f"/tmp/{launched}-killed.pt"
     lines, seconds = output(launched, "die_in_second_save.py", scripts / "mnist_ddp.py", *mnist_arguments(digits, checkpoint), flags=["--max-restarts", "1"])
     begin, *epochs = uninterrupted(launched)[0]
@@ -191,7 +194,7 @@ def test_mnist_resumes_where_it_was_killed(hosts, output, uninterrupted, passed,
 
 
 def alone(script, *arguments):
-    """(exit code, standard error) of an example that no launcher started."""
+    """Returns (exit code, standard error) of an example that no launcher started."""
     environment = {name: value for name, value in os.environ.items() if name != "RANK"}
     ended = subprocess.run([DEPS / "torch/bin/python", Path("examples/python") / script, *arguments], cwd=Path(__file__).parents[2], env=environment,
                            capture_output=True, text=True, timeout=patient(30))
@@ -211,7 +214,7 @@ def test_a_launcher_is_asked_for(script):
 
 
 class Called:
-    """A pickle of this calls a program."""
+    """Unpickling this object runs a program."""
 
     def __init__(self, path):
         self.path = path

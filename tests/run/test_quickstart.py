@@ -1,4 +1,4 @@
-"""Hosts as bad as they come, and muster run with no setting but the hosts."""
+"""muster run with no setting but the hosts, on badly configured hosts."""
 import pytest
 from tests.waiting import patient
 
@@ -7,7 +7,7 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(scope="module")
 def bad_cluster(module_lab_up, engines):
-    """Other interface names on every host, docker0 with one address on all, and names that mean 127.0.1.1: all at once. Nothing is set up."""
+    """Hosts with different interface names, the same docker0 address, and names that resolve to 127.0.1.1. No setup was done."""
     lab = module_lab_up(hosts=3, nic_names="eth0,ens5,eno1")
     for what in ("docker0", "loopback-name"):
         lab.command("break", "n[1-3]", what)
@@ -15,7 +15,7 @@ def bad_cluster(module_lab_up, engines):
 
 
 def test_setup_check_and_run_where_bare_mpirun_fails(bad_cluster, make_cluster, engines):
-    cluster = make_cluster(bad_cluster)  # muster setup
+    cluster = make_cluster(bad_cluster)  # runs muster setup
     hosts = "n1,n2,n3"
     for engine in engines.values():
         def bare(seconds):
@@ -23,7 +23,7 @@ def test_setup_check_and_run_where_bare_mpirun_fails(bad_cluster, make_cluster, 
 
         alone = bad_cluster.exec("launcher", *bare(8), "--host", hosts, engine.pi)
         assert alone.returncode != 0 and "pi is right" not in alone.stdout
-        # With the one network that works it is not the program's fault, nor ssh's.
+        # With the one network that works, mpirun succeeds, so neither the program nor ssh is the cause.
         ours = ["--mca", "oob_tcp_if_include"] if engine.name == "openmpi4" else ["--prtemca", "prte_if_include"]
         told = bad_cluster.exec("launcher", *bare(patient(8)), *ours, "198.18.0.0/16", "--mca", "btl_tcp_if_include", "198.18.0.0/16", "--host", hosts, engine.pi)
         assert told.returncode == 0, told.stderr
@@ -38,7 +38,7 @@ def test_setup_check_and_run_where_bare_mpirun_fails(bad_cluster, make_cluster, 
 
 
 def test_the_mpi_program_finds_its_own_mpirun(bad_cluster, make_cluster, engines):
-    """A program of Open MPI 4 under a PATH with 5's, and the reverse, is started with its own."""
+    """A program of Open MPI 4 with Open MPI 5 first in PATH, and the reverse, is started with its own MPI."""
     cluster = make_cluster(bad_cluster)
     both = list(engines.values())
     for engine, other in (both, reversed(both)):

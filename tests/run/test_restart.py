@@ -1,4 +1,5 @@
-"""A run that loses a rank or a host, or stands still, is started again: --max-restarts, --spares, --min-nodes, --stall-after, --again."""
+"""A run that loses a rank or a host, or stops making progress, is started again: --max-restarts, --spares, --min-nodes, --stall-after,
+--again."""
 import json
 import re
 import time
@@ -10,9 +11,9 @@ from tests.waiting import PATIENCE, patient, until
 pytestmark = pytest.mark.lab
 
 THREE = "n[1-3]"
-# Does the first words in the first attempt, and the second in all others; every rank says which attempt it sees.
+# Runs the first words in the first attempt and the second ones in later attempts. Every rank prints which attempt it is in.
 TWICE = 'echo "count $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS"; if [ $TORCHELASTIC_RESTART_COUNT = 0 ]; then {}; else {}; fi'
-# Not "$$", of which torchrun makes "$".
+# "$$" would not work, because torchrun turns it into "$".
 DIES = "sh -c 'kill -9 $PPID; sleep 1000'"
 TORCHRUN = ["--engine", "torchrun", "--activate", "source /opt/muster-deps/torch/bin/activate"]
 
@@ -33,7 +34,7 @@ def record(cluster, run_id):
 
 @pytest.mark.parametrize("name", ["openmpi5", "mpich", pytest.param("torchrun", marks=pytest.mark.campaign)])
 def test_a_rank_that_kills_itself(cluster, every_engine, name):
-    """All ranks are started again, and all of them are told so, whatever the engine."""
+    """All ranks are started again, and all of them can see that, whatever the engine."""
     before = cluster.processes()
     flags = TORCHRUN if name == "torchrun" else []
     cluster.lab.shell("n2", "rm -f /tmp/go; mkfifo /tmp/go")
@@ -78,7 +79,7 @@ def test_a_run_that_is_stopped_before_its_restart_counts_as_stopped(cluster, eve
 
 
 def test_a_host_without_power(cluster, every_engine):
-    """One run has a spare, the other may go on with two hosts."""
+    """One run has a spare, and the other may continue with two hosts."""
     engine = every_engine["openmpi5"]
     before = cluster.processes()
     flags = ["--lost-after", "10", "--max-restarts", "1"]
@@ -95,7 +96,7 @@ def test_a_host_without_power(cluster, every_engine):
     assert "starting again on n[1,3], without n2 (" in with_fewer.errors, with_fewer.said()  # it was asked again
     assert sorted(line for line in with_fewer.out if "done" in line) == ["[n1:0] done", "[n3:1] done"], with_fewer.said()
     at_first = cluster.run(engine, "--answer-within", "8", "--spares", "n4", "--", "echo", "here", hosts=THREE)
-    # Which comes first, muster's deadline or the kernel's, depends on when n2's address was last used.
+    # Whether muster's deadline or the kernel's comes first depends on when n2's address was last used.
     assert re.search(r"n4 instead of n2 \((no answer|there is no network route)", at_first.errors), at_first.said()
     assert at_first.code == 0 and "[n4:1] here" in at_first.out, at_first.said()
     cluster.lab.command("restart", "n2")
@@ -123,7 +124,7 @@ def test_a_crash_loop_ends_early_with_its_cause(cluster, every_engine):
 
 
 def test_restarts_that_are_used_up(cluster, every_engine):
-    """The last attempt's verdict stands."""
+    """The verdict is that of the last attempt."""
     run = cluster.run(every_engine["openmpi5"], "--max-restarts", "1", "--", "sh", "-c", "exit $((TORCHELASTIC_RESTART_COUNT + 4))", hosts="n1")
     assert run.code == 5, run.said()
     assert "muster: 1 restart was made and no more are allowed" in run.errors and "rank 0 on n1 ended with exit code 5" in run.errors, run.said()
@@ -156,7 +157,7 @@ def test_a_progress_bar_is_a_sign_of_life(cluster, every_engine):
 
 
 def test_a_stall_looks_at_the_program_itself(cluster, every_engine):
-    """muster examines the program, not one of its own processes beside it."""
+    """muster examines the program, not one of muster's own processes beside it."""
     run = cluster.run(every_engine["openmpi5"], "--stall-after", "5", "--", "sh", "-c", "[ $RANK != 1 ] || exec sleep 1000; while :; do :; done", hosts=THREE, within=60)
     assert run.code == 124 and "no rank has printed anything for" in run.errors, run.said()
     evidence = cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/why-1/why.txt")
@@ -165,7 +166,7 @@ def test_a_stall_looks_at_the_program_itself(cluster, every_engine):
 
 
 def test_muster_is_killed_and_the_run_started_again(cluster, every_engine):
-    """By its id alone, from another folder; nothing of the first attempt is left, and the attempts are counted on."""
+    """The run is found by its id alone, from another folder. Nothing of the first attempt is left, and the attempt numbers continue."""
     engine = every_engine["openmpi5"]
     before = cluster.processes()
     run = cluster.start(engine, "-x", "SECRET=hush-hush", "--", *program("exec sleep 1000", "echo in $PWD with $SECRET"), hosts=THREE)
@@ -191,7 +192,7 @@ def test_a_run_is_started_again_in_the_background(cluster, every_engine):
     assert run.code == 4, run.said()
     again = cluster.muster("run", "--again", "-d", engine=engine)
     assert again.stdout == f"{run.id}.1\n", again.stderr
-    attached = cluster.attach(run.id)  # the attempt that runs now
+    attached = cluster.attach(run.id)  # follows the current attempt
     assert attached.end(20) == 0 and "[n1:0] done" in attached.out, attached.said()
     assert "[n1:0] done" in cluster.muster("logs", "last").stdout
     done = cluster.muster("run", "--again", run.id, engine=engine)
@@ -199,7 +200,7 @@ def test_a_run_is_started_again_in_the_background(cluster, every_engine):
 
 
 def test_restarts_cost_nothing_that_stays(cluster, every_engine):
-    """Descriptors and children of muster, after the first restart and after the sixth."""
+    """Compares muster's descriptors and children after the first restart and after the sixth."""
     cluster.lab.shell("n1", "rm -f /tmp/leave; mkfifo /tmp/leave")
     run = cluster.start(every_engine["openmpi5"], "--max-restarts", "6", "--back-off", "0", "--", "sh", "-c",
                         "echo at $TORCHELASTIC_RESTART_COUNT; read line < /tmp/leave; exit $((TORCHELASTIC_RESTART_COUNT + 4))", hosts="n1")
@@ -218,13 +219,14 @@ def test_other_words_beside_again_are_refused(cluster):
 
 
 def test_a_link_that_is_cut_and_comes_back(cluster, every_engine):
-    """For 3 s: nothing happens. Until the host is lost: its old ranks are gone before new ones start there."""
+    """After a cut of 3 s, nothing happens. After a longer one, the host is lost, and its old ranks are gone before new ones start
+    there."""
     before = cluster.processes()
     look = "echo $$ > /tmp/first; exec sleep 1000", "kill -0 $(cat /tmp/first) 2> /tmp/why && echo still there || echo gone"
     run = cluster.start(every_engine["openmpi5"], "--lost-after", "15", "--max-restarts", "1", "--", *program(*look), hosts=THREE)
     run.wait_for("count 0", 3)
     cluster.lab.command("cut", "n2")
-    time.sleep(3)  # the length of the cut is what is tested; TCP tries again 6.2 s after the first loss at the latest
+    time.sleep(3)  # the length of the cut is the point of this test; TCP retries at most 6.2 s after the first loss
     cluster.lab.command("mend", "n2")
     until("n2 answers again", lambda: cluster.lab.exec("launcher", "ping", "-c1", "-W1", "n2").returncode == 0, 5)
     assert run.process.poll() is None and "attempt" not in run.errors, run.said()

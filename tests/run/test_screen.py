@@ -24,14 +24,14 @@ def muster_lines(run):
 
 
 def lines_of_80(run):
-    """How many lines the output takes on a terminal of 80 columns."""
+    """Returns how many lines the output takes on a terminal with 80 columns."""
     return sum(max(1, math.ceil(len(line) / 80)) for line in [*run.out, *run.err])
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("launcher", SOME_IN_CI)
 def test_one_of_six_ranks_raises(cluster, launcher):
-    """The user sees its traceback, the verdict, and its cause: the file and the line are among the last lines on the screen."""
+    """The user sees its traceback, the verdict, and the cause: the file and the line are among the last lines on the screen."""
     flags, script = launcher.failing(cluster.programs, "raise")
     run = launcher.start(cluster, [*script[:-1], "3"], *flags, each=2)
     assert run.end(90) == 1, run.said()

@@ -1,4 +1,5 @@
-"""The values of variables that muster passes to the ranks stay in memory, whatever is killed; and what another user on the hosts can do: nothing."""
+"""The values of variables that muster passes to the ranks stay in memory, whatever is killed. Another user on the hosts can neither read
+them nor affect the run."""
 import hashlib
 import re
 import subprocess
@@ -12,20 +13,21 @@ from tests.waiting import until
 pytestmark = pytest.mark.lab
 
 UP_WITHIN_S = 60
-# Files that muster, the engines or a program might have written on a host, and command lines. Sockets and FIFOs are passed over.
+# Searches files that muster, the engines or a program might have written on a host, and command lines. Skips sockets and FIFOs.
 SEARCH = """
 values=$(cat)
 printf '%s\\n' "$values" | grep -rlsaF -D skip -f - /tmp /var/tmp /dev/shm /run /home
 printf '%s\\n' "$values" | grep -lsaF -f - /proc/[0-9]*/cmdline
 :"""
 
-# Processes by what they are called with; those on hosts are looked for on n2.
+# Processes by their command lines; those on hosts are searched for on n2.
 HERE = {"muster": r"^muster run", "keeper": r"^/proc/self/exe keeper"}
 THERE = {"warden": r"/muster agent$"}
 
 
 class SecretRun:
-    """A run with two secrets: one from the launcher's environment, one that the activation sets. Neither is in a command line of the test."""
+    """A run with two secrets: one from the launcher's environment, one that the activation sets. Neither is in a command line of the
+    test."""
 
     def __init__(self, cluster, launcher, *flags):
         self.cluster, self.lab = cluster, cluster.lab
@@ -68,7 +70,7 @@ class SecretRun:
         return int(self.lab.shell("n2", f"ps -o ppid= -p {pid}"))
 
     def found(self):
-        """Files and command lines with a secret, on all hosts."""
+        """Returns files and command lines with a secret, on all hosts."""
         return [(host, line) for host in ["launcher", *self.lab.hosts]
                 for line in self.lab.shell(host, SEARCH, root=True, input="\n".join(self.values.values())).splitlines()]
 
@@ -84,12 +86,13 @@ def new_warden(cluster, host, old):
 
 
 def test_no_secret_is_left_by_killed_helpers_or_a_host_that_was_cut_off(cluster, launcher):
-    """First two that muster replaces or does without, then muster itself; nobody is left to tell n3, which is cut off, that it is over."""
+    """First kills two processes that muster replaces or does without, then muster itself. Nobody is left to tell n3, which is cut off,
+    that the run is over."""
     before = cluster.processes()
     run = SecretRun(cluster, launcher, "--orphan-after", "5")
     assert run.found() == []
     cluster.lab.write("n2", "/tmp/told", f"x{run.values['ACTIVATED']}x", mode="600")
-    assert run.found() == [("n2", "/tmp/told")]  # the search finds what there is
+    assert run.found() == [("n2", "/tmp/told")]  # proves that the search works
     cluster.lab.shell("n2", "rm /tmp/told")
     run.kill("keeper")
     old = run.kill("warden")
@@ -113,7 +116,7 @@ def test_no_secret_is_left_after_a_kill_of(cluster, launcher, what):
     run = SecretRun(cluster, launcher)
     owner = str(run.run.owner)
     run.kill(what)
-    if what in ("keeper", "warden", "daemon"):  # the run goes on; without its daemon, under MPICH
+    if what in ("keeper", "warden", "daemon"):  # the run continues; without its daemon, only under MPICH
         cluster.lab.exec("launcher", "kill", "-TERM", owner)
     run.run.end(40)
     cluster.settles(before, 30)
@@ -133,7 +136,7 @@ def test_no_secret_is_left_on_a_lost_host_that_comes_back(cluster, launcher):
     assert run.found() == []
 
 
-OTHER = 4242  # no user of the lab
+OTHER = 4242  # a uid that no user of the lab has
 AS_OTHER = ("setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups")
 SNOOP = Path(__file__).with_name("programs") / "snoop.py"
 
@@ -145,14 +148,14 @@ def test_another_user_learns_nothing_and_ends_nothing(cluster, launcher):
         snoop = ["python3", "/tmp/snoop.py", str(cluster.lab.uid)]
         secrets = "\n".join(run.values.values())
         assert cluster.lab.exec(host, *AS_OTHER, *snoop, root=True, input=secrets, check=True).stdout == "", host
-        to_its_own_user = cluster.lab.exec(host, *snoop, input=secrets, check=True).stdout  # the probe finds what there is
+        to_its_own_user = cluster.lab.exec(host, *snoop, input=secrets, check=True).stdout  # proves that the probe works
         assert "read environ" in to_its_own_user and "could kill" in to_its_own_user and "connected to" in to_its_own_user, (host, to_its_own_user)
     run.run.signal("TERM")
     assert run.run.end(40) == 143, run.run.said()
 
 
 def test_names_that_another_user_took_block_nothing_or_are_named(cluster, launcher):
-    """All three directories that muster may use on a host, then all but the last."""
+    """Makes all three directories that muster may use on a host unusable, then all but the last."""
     bases = [f"{folder}/muster-{cluster.lab.uid}" for folder in ("/tmp", "/var/tmp", "/dev/shm")]
     take = f"ln -s /home {bases[0]}; mkfifo {bases[1]}; mkdir -m 777 {bases[2]}"
     cluster.lab.shell("n2", f"rm -rf {' '.join(bases)}; exec {' '.join(AS_OTHER)} sh -c '{take}'", root=True)

@@ -1,15 +1,15 @@
-"""However muster ends, nothing of its run is left on any host, and what else runs there is not hit."""
+"""However muster ends, nothing of its run is left on any host, and other processes there are not affected."""
 import pytest
 from tests.run.conftest import Bystander
 
 pytestmark = pytest.mark.lab
 
-# Does not go by itself: SIGTERM is ignored, and there is a grandchild in a session of its own.
+# A program that does not end by itself: it ignores SIGTERM, and has a grandchild in a separate session.
 STUBBORN = "trap '' TERM INT; setsid sleep 1000 & echo up; while :; do sleep 1; done"
 
 
 def test_sigterm_to_muster(cluster, engine):
-    """SIGINT and SIGKILL are in test_outcomes.py."""
+    """test_outcomes.py tests SIGINT and SIGKILL."""
     bystander = Bystander(cluster, engine)
     before = cluster.processes()
     run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
@@ -21,7 +21,8 @@ def test_sigterm_to_muster(cluster, engine):
 
 
 def test_signals_before_the_ranks_are_up(cluster, engine):
-    """The engine has started, but no rank is known yet. muster also ends an Open MPI daemon that starts after its mpirun has gone."""
+    """The engine has started, but no rank is known yet. muster also ends an Open MPI daemon that starts after its mpirun has
+    ended."""
     before = cluster.processes()
     for name in ("INT", "KILL"):
         run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
@@ -31,8 +32,8 @@ def test_signals_before_the_ranks_are_up(cluster, engine):
 
 
 def test_power_loss_of_the_launcher(lab_up, make_cluster, engines):
-    """Nobody is told. The hosts end the runs after --orphan-after, also n1, which loses muster's own processes too; a run with more
-    patience stays."""
+    """No host is told that the run is over. The hosts end their part of the run after --orphan-after, including n1, where muster's
+    own processes are killed too. A run with a longer time continues."""
     cluster = make_cluster(lab_up(hosts=3))
     Bystander(cluster, engines["openmpi5"], "--orphan-after", "600")
     before = {one for one in cluster.processes() if one[0] != "launcher" and not (one[0] == "n1" and "muster agent" in one[2])}

@@ -1,4 +1,4 @@
-"""Runs inside of Slurm's allocations, and the ways into one. No host can be reached by ssh."""
+"""Runs inside Slurm allocations, and the ways into one. No host can be reached by ssh."""
 import re
 import shlex
 import subprocess
@@ -19,7 +19,7 @@ SUBMIT = take("docs/slurm.md", "$ muster submit ")
 
 
 def labelled(run):
-    """What each rank said, sorted: "[host:rank] line"."""
+    """Returns each rank's output, sorted: "[host:rank] line"."""
     return sorted(line for line in run.out if line.startswith("["))
 
 
@@ -66,7 +66,7 @@ def test_a_rank_that_fails_is_named(slurm, does, code, how):
 
 @pytest.mark.parametrize("way", ["salloc", "--engine slurm"])
 def test_ctrl_c_leaves_the_ranks_time(slurm, way):
-    """srun would kill them at once, and salloc would end with 0."""
+    """Without muster, srun would kill the ranks at once, and salloc would exit with 0."""
     before = slurm.processes()
     words = ["--", "sh", "-c", "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.1; done"]
     if way == "salloc":
@@ -85,8 +85,8 @@ def test_ctrl_c_leaves_the_ranks_time(slurm, way):
 
 @pytest.mark.parametrize("end", ["a killed muster", "scancel"])
 def test_nothing_is_left_of(slurm, end):
-    """Slurm would leave ranks that ignore SIGTERM for half a minute. Seen once: it forgot the tasks of a step that was 0.1 s old, so
-    that only --orphan-after ended them."""
+    """Slurm would let ranks that ignore SIGTERM run for half a minute. Once it forgot the tasks of a step that was 0.1 s old, so that
+    only --orphan-after ended them."""
     before = slurm.processes()
     run = slurm.start("--orphan-after", "20", "--", "sh", "-c", "trap '' TERM; setsid sleep 1000 & echo up; while :; do sleep 1; done")
     run.wait_for("up", 6)
@@ -94,13 +94,13 @@ def test_nothing_is_left_of(slurm, end):
         slurm.lab.shell("launcher", "scancel -u $(id -un)")
     else:
         run.signal("KILL")
-    run.end(10)  # with 0 where its command was killed: that is salloc's
+    run.end(10)  # 0 if salloc's command was killed: that is salloc's own code
     slurm.settles(before, 10)
 
 
 def test_hosts_are_asked_for(slurm):
-    """--engine slurm outside of an allocation; the value of a variable stands on no command line. A parent that ignores SIGCHLD, which
-    muster inherits, changes nothing."""
+    """--engine slurm outside an allocation. The value of a variable is on no command line. It makes no difference if the parent ignores
+    SIGCHLD, which muster inherits."""
     before = slurm.processes()
     script = "echo $RANK/$WORLD_SIZE $GIVEN; [ $RANK = 2 ] || exec sleep 1000; read line < /tmp/go; exit 7"
     slurm.lab.shell("n2", "rm -f /tmp/go; mkfifo /tmp/go")
@@ -140,7 +140,7 @@ def test_a_batch_job(slurm):
 def test_a_job_whose_host_has_no_muster_is_not_reported_as_submitted_well(slurm):
     slurm.lab.shell("launcher", "mkdir -p ~/only-here && cp /usr/local/bin/muster ~/only-here/")
     words = ["env", "-C", str(slurm.shared), f"/home/{slurm.lab.user}/only-here/muster", "submit", "-N", "1", "-o", "lost.sbatch", "--", "true"]
-    for _ in range(5):  # a busy Slurm may need longer than muster watches
+    for _ in range(5):  # a busy Slurm may need longer than muster waits
         done = slurm.lab.exec("launcher", *words)
         slurm.slurm.wait_over(done.stdout.strip())
         if done.returncode != 0:
@@ -164,7 +164,8 @@ def test_a_script_that_is_not_ours_stays(slurm):
 
 @pytest.fixture
 def train(slurm):
-    """train(line): the line, which starts ./train, in the shared folder, where muster is too. Hosts have 2 CPUs, and the partition is called lab."""
+    """Yields train(line), which runs the line, which starts ./train, in the shared folder that also has muster. Hosts have 2 CPUs, and
+    the partition is named lab."""
     (slurm.shared / "train").write_text('#!/bin/sh\necho "rank $RANK of $WORLD_SIZE: $*"\n')
     (slurm.shared / "train").chmod(0o755)
 
@@ -182,7 +183,7 @@ def trained(hosts, words=""):
 
 
 def test_the_page_about_slurm(slurm, train):
-    """docs/slurm.md: an allocation and a run in its shell, and hosts for one run."""
+    """docs/slurm.md: an allocation with a run in its shell, and an allocation for one run."""
     before = slurm.processes()
     run = train(ALLOCATE, stdin=subprocess.PIPE)
     run.process.stdin.write(RUN.encode() + b"\n")
@@ -194,7 +195,7 @@ def test_the_page_about_slurm(slurm, train):
 
 
 def test_the_page_about_batch_jobs(slurm, train):
-    """docs/slurm.md: what is said, and the script."""
+    """docs/slurm.md: the output of the submission, and the script."""
     at = SUBMIT.index("$ cat train.sbatch")
     submitted = train(SUBMIT[0].removeprefix("$ "))
     assert submitted.end(30) == 0, submitted.said()
@@ -232,7 +233,7 @@ def test_sync_finds_the_folder_shared_and_elsewhere_sends_nothing(slurm):
 
 
 def test_a_crashed_host(slurm):
-    """The last test: the host comes back without Slurm."""
+    """The last test, because the host comes back without Slurm."""
     run = slurm.start("--lost-after", "10", "--", "sh", "-c", "echo up; exec sleep 1000")
     run.wait_for("up", 6)
     slurm.lab.command("crash", "n2")

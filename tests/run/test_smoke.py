@@ -1,4 +1,4 @@
-"""The whole way, from hosts that know nothing of each other to a job that fails and is explained, with Debian's Open MPI alone."""
+"""The whole way with Debian's Open MPI alone: from hosts that do not know each other to a job that fails and is explained."""
 import json
 import re
 from types import SimpleNamespace
@@ -60,7 +60,7 @@ def test_what_stops_a_run_gives_check_and_run_one_code(cluster, words, code):
 
 
 def test_a_rank_that_exits_with_one_of_musters_codes_is_told_apart(cluster):
-    """The status file of a run in the background, which says `running` until the run ends."""
+    """The status file of a background run says `running` until the run ends."""
     program = "echo up; read line < /tmp/go; exit 125"
     cluster.lab.shell("n1", "rm -f /tmp/go; mkfifo /tmp/go")
     begun = cluster.muster("run", "-d", "--status", "later.json", "-H", "n1", "--", "sh", "-c", program, engine=DEBIANS)

@@ -1,6 +1,7 @@
 """This machine as a host: its ranks start without ssh, and without a host list it is the only host.
 
-ssh to the lab's launcher fails: none of the user's keys is installed there, and its host key is not pinned.
+ssh to the lab's launcher fails, because none of the user's keys is installed there, and its host key is
+not pinned.
 """
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def engine(request, every_engine):
 
 
 def run_here(cluster, engine, *words, within=30):
-    """muster run without a host list."""
+    """Starts muster run without a host list."""
     run = cluster.launch(["muster", "run", *words], engine)
     run.code = run.end(within)
     return run
@@ -45,21 +46,23 @@ def test_without_hosts_ranks_meet_here(cluster, engine):
 
 
 def test_values_stand_in_no_command_line(cluster, every_engine):
-    """However they are given: behind another short flag, or as srun writes it."""
+    """Values of variables are kept off command lines, in whatever form they are given: after another
+    short flag, or as srun users write it."""
     program = "echo $A $B; grep -lsa hus[h]-hush /proc/[0-9]*/cmdline; true"
     run = run_here(cluster, every_engine["mpich"], "-n", "1", "-qx", "A=hush-hush", "--export=B=hush-hush", "--", "sh", "-c", program)
     assert run.code == 0 and run.out == ["[localhost:0] hush-hush hush-hush"], run.said()
 
 
 def test_ranks_get_a_path_and_a_home_that_the_engine_does_not_use(cluster, engine):
-    """Neither here nor on another host: no mpirun and no ssh is in that PATH."""
+    """The PATH of the ranks affects muster neither here nor on another host, although it contains no
+    mpirun and no ssh."""
     run = cluster.run(engine, "-x", "PATH=/nowhere", "-x", "HOME=/nowhere/home", "--", "/bin/sh", "-c", "echo $PATH $HOME", hosts="localhost,n1")
     assert run.code == 0, run.said()
     assert sorted(line for line in run.out if "nowhere" in line) == ["[localhost:0] /nowhere /nowhere/home", "[n1:1] /nowhere /nowhere/home"], run.said()
 
 
 def test_no_network_and_no_key_are_needed(lab_up, every_engine):
-    """A machine that is off the network and was never set up."""
+    """A machine without a network that was never set up."""
     lab = lab_up(hosts=1)
     lab.shell("launcher", "for one in /sys/class/net/*; do [ ${one##*/} = lo ] || ip link set ${one##*/} down; done", root=True)
     for engine in every_engine.values():
@@ -70,7 +73,7 @@ def test_no_network_and_no_key_are_needed(lab_up, every_engine):
 
 
 def test_a_script_trains_here_as_torchrun_would(cluster):
-    """A first try: no hosts, no flag but the number of ranks, in an activated environment."""
+    """A first try without hosts, with only the number of ranks as a flag, in an activated environment."""
     cluster.lab.write("launcher", f"/home/{cluster.lab.user}/train.py", (Path(__file__).parent / "programs/train_ddp.py").read_text())
     before = cluster.processes()
     run = cluster.launch(["bash", "-c", f"cd && {ACTIVATE_TORCH} && exec muster run -n 2 train.py"])
@@ -120,7 +123,7 @@ def test_it_is_named_once(cluster):
 
 
 def test_another_user_logs_in(cluster):
-    """-u names somebody else, so muster uses ssh, which fails here."""
+    """-u names another user, so muster uses ssh, which fails here."""
     other = cluster.muster("exec", "-u", "nobody", "-H", "localhost", "--", "true")
     assert other.returncode == 4, other.stderr
 
@@ -170,6 +173,6 @@ def test_a_master_of_an_earlier_job_leads_nowhere(cluster, every_engine):
 
 
 def test_a_port_of_its_own_is_another_machine(cluster):
-    """It is a container's sshd or the end of a tunnel; here nobody listens on it."""
+    """Such a port is a container's sshd or the end of a tunnel; here nobody listens on it."""
     done = cluster.muster("exec", "-H", "localhost", "--port", "2222", "--", "true")
     assert done.returncode == 4 and "localhost: nothing listens on its ssh port" in done.stderr, done.stderr

@@ -1,4 +1,4 @@
-"""What only torchrun does, and what it leaves to muster: one of it on every host."""
+"""Features of torchrun, and what it leaves to muster: one torchrun on every host."""
 import pytest
 
 pytestmark = pytest.mark.lab
@@ -7,7 +7,8 @@ ACTIVATE = ["--engine", "torchrun", "--activate", "source /opt/muster-deps/torch
 
 
 def test_restarts_of_an_elastic_job_are_torchruns_own(cluster):
-    """A rank that fails once is started again, all of them are, and the run ends well; without MIN:MAX muster would do it (test_restart.py)."""
+    """A rank that fails once makes torchrun restart all ranks, and the run succeeds. Without MIN:MAX, muster would restart them
+    (test_restart.py)."""
     for host in cluster.lab.hosts:
         cluster.lab.shell(host, "rm -f /tmp/go; mkfifo /tmp/go")
     fails_once = ('if mkdir /tmp/tried; then echo first; [ $RANK = 1 ] && read line < /tmp/go && exit 3; exec sleep 1000; fi; '
@@ -21,7 +22,7 @@ def test_restarts_of_an_elastic_job_are_torchruns_own(cluster):
 
 
 def test_variables_input_and_numbers(cluster, tmp_path):
-    """Values come to the ranks and stand in no command line; standard input is rank 0's; hosts are numbered as they are given."""
+    """Values reach the ranks and are on no command line; standard input goes to rank 0; hosts are numbered in the given order."""
     given = tmp_path / "input"
     given.write_text("hello\n")
     program = 'read line; echo "$RANK got <$line> and $SECRET"; grep -lsa hus[h]-hush /proc/[0-9]*/cmdline; true'
@@ -42,7 +43,7 @@ def test_a_host_without_torch_is_named_before_the_start(cluster):
 
 
 def test_a_script_that_reads_mpis_variables_gets_an_mpi(cluster):
-    """torchrun is on every host, but would give the script no rank."""
+    """torchrun is installed on every host, but it would not set the rank that the script reads."""
     program = "import os; print('MPI says', os.environ['OMPI_COMM_WORLD_RANK'])"
     done = cluster.run(None, "-v", *ACTIVATE[2:], "--", "python", "-c", program, within=60)
     assert done.code == 0, done.said()
@@ -51,7 +52,7 @@ def test_a_script_that_reads_mpis_variables_gets_an_mpi(cluster):
 
 
 def test_a_connection_that_is_reset_ends_nothing(cluster):
-    """The ssh that started torchrun ends with the connection; the ranks do not."""
+    """The ssh that started torchrun ends with the connection, but the ranks continue."""
     cluster.lab.shell("n2", "rm -f ~/go; mkfifo ~/go")
     run = cluster.start(None, *ACTIVATE, "--", "sh", "-c", "echo up; [ $RANK = 1 ] && read line < ~/go; echo done")
     run.wait_for("up", 3, within=60)

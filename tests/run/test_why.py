@@ -1,4 +1,4 @@
-"""A job that hangs: muster why, and what a run says by itself when it stands still."""
+"""A job that hangs: muster why, and what a run reports by itself when it stops making progress."""
 import json
 import re
 import shutil
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.lab
 
 _, *DOCUMENTED = take("docs/why.md", "$ muster why")
 TWO = "n[1-2]"
-# Asks the process that looks after a run as another user of the machine would.
+# Asks the process that supervises a run, as another user of the machine would.
 ASK = """
 import os, socket, sys
 os.setgid(65534); os.setuid(65534)
@@ -23,7 +23,7 @@ try:
 except PermissionError as error:
     print("refused:", error)
 """
-# What forbids ptrace to everybody but root.
+# Forbids ptrace for everybody but root.
 UNDUMPABLE = """
 import ctypes, os, time
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
@@ -34,7 +34,7 @@ time.sleep(1000)
 
 @pytest.fixture(scope="session")
 def hanging(shared_folder):
-    """The script that hangs, and a folder with py-spy alone, which the tools' environment has."""
+    """The script that hangs, and a folder with only py-spy, from the tools' environment."""
     script = shared_folder / "train.py"
     shutil.copy(Path(__file__).parent / "programs/hanging.py", script)
     tools = shared_folder / "pyspy"
@@ -46,7 +46,7 @@ def hanging(shared_folder):
 
 
 def without_numbers(lines):
-    """Those that differ between runs."""
+    """Replaces numbers that differ between runs."""
     return [re.sub(r"\d+ (s|min)$", "N s", re.sub(r"\d{8}-\d{6}-\w+(/why-\d+)?", "RUN", line)) for line in lines]
 
 
@@ -57,7 +57,8 @@ def start_hanging(cluster, hanging, timeout, *flags, ranks=2):
 
 
 def test_a_rank_that_does_not_come(cluster, hanging):
-    """The rank, its host and the line of its code, from another terminal; nothing is stopped, and the run ends well once the rank comes."""
+    """From another terminal, muster names the rank, its host and the line of its code. Nothing is stopped, and the run succeeds once the
+    rank arrives."""
     run = start_hanging(cluster, hanging, 1000)
     told = without_numbers([line for line in DOCUMENTED if line != "..."])
 
@@ -90,12 +91,13 @@ def test_a_rank_that_does_not_come(cluster, hanging):
 
 
 def test_who_was_missing_when_a_time_out_ended_the_job(cluster, hanging):
-    """c10d ends a rank that waited, which cuts off the others that wait; muster names the rank that they waited for, with the line of its code."""
+    """c10d ends a rank that timed out, which cuts off the other waiting ranks. muster names the rank that they waited for, with the line
+    of its code."""
     run = start_hanging(cluster, hanging, 8, "--nproc-per-node", "2", ranks=4)
     assert run.end(90) != 0, run.said()
     said = re.sub(r"\nmuster: +", " ", run.errors)
     assert re.search(r"rank \d ended with a time-out rank 1 \(n1\) has not entered the collective of the others; ranks? [\d,-]+ \(n\d(, n\d)?\) waited until ", said), run.said()
-    if PATIENCE == 1:  # there is little time for a stack
+    if PATIENCE == 1:  # on a busy machine there may not be enough time for a stack
         assert hanging[1] in said, run.said()
 
 
@@ -113,7 +115,7 @@ def test_an_idle_run_may_be_ended(cluster, every_engine):
 
 
 def test_what_may_not_be_seen_is_said(cluster, every_engine):
-    """Ranks that forbid ptrace; and another user of the machine learns nothing."""
+    """Ranks that forbid ptrace. Another user of the machine gets no information."""
     run = cluster.start(every_engine["openmpi5"], "--", "python3", "-c", UNDUMPABLE, hosts=TWO)
     run.wait_for("up", 2)
     shown = cluster.muster("why", run.id)

@@ -1,5 +1,5 @@
-// A host that disappears at every point of the protocol: the run ends, in bounded time, with the
-// right code, and the host is named.
+// A host that disappears at every point of the protocol: the run ends within bounded time with the
+// right code, and the verdict names the host.
 #include <gtest/gtest.h>
 
 #include "scene.hpp"
@@ -11,8 +11,8 @@ struct Case {
   const char* name;
   Point point;
   Gone how;
-  int code;       // of the run; -1: it is refused, since the survey failed
-  double most_s;  // on the fake clock, until the end
+  int code;       // exit code of the run; -1: rejected because the survey failed
+  double most_s;  // seconds on the fake clock until the end
 };
 
 constexpr double kSurvey = 16;  // the survey gives up after 15 s
@@ -40,7 +40,8 @@ TEST_P(Vanishing, EndsTheRunAndNamesTheHost) {
   EXPECT_EQ(end.verdict.code, one.code) << end.verdict.text;
   const bool is_named = end.verdict.text.find(victim.name()) != std::string::npos;
   EXPECT_EQ(is_named, one.most_s != kWell) << end.verdict.text;
-  for (std::size_t i = 0; i + 1 < scene.hosts.size(); ++i) {  // the others are left in order
+  for (std::size_t i = 0; i + 1 < scene.hosts.size(); ++i) {
+    // The other hosts are left in an orderly way.
     EXPECT_TRUE(scene.hosts[i].said_bye());
     EXPECT_FALSE(scene.hosts[i].running());
   }

@@ -29,11 +29,11 @@ class BundleFolder : public testing::Test {
     ::lstat((folder_ + "/" + path).c_str(), &status);
     return status.st_mode & 07777;
   }
-  // The words the container engine would get, one a line, and how the script ended.
+  // Returns the arguments for the container engine, one per line, and how the script ended.
   [[nodiscard]] sys::Ended run_script(const std::string& name, std::vector<std::string> env,
                                       std::vector<std::string> words = {}) const {
     const std::string engine = top_.path() + "/engine";
-    // It has every network already, and no container to remove.
+    // All networks exist already, and there is no container to remove.
     (void)sys::write_file(engine,
                           "#!/bin/sh\ncase $1 in network|rm) exit 0 ;; esac\n"
                           "printf '%s\\n' \"$@\"\n",
@@ -179,7 +179,7 @@ TEST_F(BundleFolder, TheScriptsRefuseWhatWouldFailLaterWithoutAReason) {
   const sys::Ended open = run_script("run-worker.sh", {});
   EXPECT_EQ(open.code, 2);
   EXPECT_NE(open.err.find("sudo chmod 700"), std::string::npos) << open.err;
-  if (::geteuid() != 0) return;  // only root can give files away
+  if (::geteuid() != 0) return;  // only root can change owners
   ASSERT_EQ(::chown((folder_ + "/workers/worker1/authorized_keys").c_str(), 12, 12), 0);
   const sys::Ended owner = run_script("run-worker.sh", {});
   EXPECT_EQ(owner.code, 2);

@@ -70,7 +70,7 @@ TEST(ConfigText, HostsWithOtherSettingsGetABlockOfTheirOwn) {
             1U);
 }
 
-// Plain ssh and muster must find the same control socket.
+// Plain ssh and muster must use the same control socket.
 TEST(ConfigText, SshReadsItForTenThousandHostsAndSharesMustersConnection) {
   std::vector<Entry> entries;
   for (int i = 1; i <= 10000; ++i) entries.push_back({"node" + std::to_string(i), "dev"});

@@ -59,7 +59,7 @@ TEST(Doorkeeper, ShowsAllKeysAtOnceWhenEveryHostHasAskedOrEnded) {
   ASSERT_EQ(desk.person.shown_[0].size(), 2U);
   EXPECT_EQ(desk.person.shown_[0][0].host, "n1");
   ASSERT_EQ(replies.size(), 2U);
-  // The fingerprint, so that ssh itself compares.
+  // The answer is the fingerprint, so that ssh itself compares it.
   EXPECT_EQ(replies[0].id, 1);
   EXPECT_EQ(replies[0].text.text(), print_of('A'));
   EXPECT_EQ(replies[1].text.text(), print_of('C'));

@@ -1,6 +1,6 @@
 // host.sh on a machine that crashes or has a full disk, at every system call of the script and of
-// the programs that it starts. Lines of the user's are never lost, a later run finishes the work,
-// and undo restores the files as they were.
+// the programs that it starts. The user's own lines are never lost, a later run finishes the work,
+// and undo restores the files.
 #include <cstdio>
 #include <cstdlib>
 #include <ostream>
@@ -46,8 +46,8 @@ std::string mesh_of_two() {
 struct Case {
   const char* name;
   Tree before;
-  std::vector<std::string> earlier;  // scripts that have run
-  std::string script;                // during which the crash comes
+  std::vector<std::string> earlier;  // scripts that have already run
+  std::string script;                // the script during which the crash happens
   Place place = Place::kHost;
 };
 
@@ -78,7 +78,7 @@ std::vector<Case> cases() {
 
 class HostCrash : public testing::TestWithParam<Case> {
  protected:
-  // Becomes the shell with the script.
+  // Replaces the process by the shell that runs the script.
   [[nodiscard]] test::Work shell(const std::string& script) const {
     return [this, script] {
       const int input = ::memfd_create("script", 0);
@@ -106,7 +106,7 @@ class HostCrash : public testing::TestWithParam<Case> {
     for (const std::string& script : GetParam().earlier) run(script, "before");
   }
 
-  // Each line of the user's is there, below or above ours.
+  // Each of the user's lines is still there, below or above ours.
   void expect_users_lines(const Tree& tree, const std::string& when) const {
     for (const char* path : {kKeys, kConfig}) {
       const auto old = GetParam().before.find(path);
@@ -122,7 +122,7 @@ class HostCrash : public testing::TestWithParam<Case> {
     }
   }
 
-  // The script does the rest of its work, and undo takes it back; undo alone does so too.
+  // The script completes its work and undo reverts it. Undo alone works too.
   void expect_recovery(const Tree& crashed, const Tree& after, const std::string& when) const {
     test::write_tree(home_, crashed);
     ASSERT_NO_FATAL_FAILURE(run(GetParam().script, when));
@@ -141,12 +141,12 @@ class HostCrash : public testing::TestWithParam<Case> {
   void expect_undo(const std::string& when) const {
     run(undo_script(GetParam().place, false), when);
     Tree left = test::read_tree(home_);
-    // A crash after the last step of undo but one.
+    // A crash before the very last step of undo.
     if (!GetParam().before.contains(".ssh") && left.size() == 2) left.erase(".ssh");
     EXPECT_EQ(differences(left), "") << when;
   }
 
-  // Paths that are not as they were before all scripts.
+  // Paths that differ from their state before all scripts.
   std::string differences(const Tree& tree) const {
     std::string text;
     Tree all = tree;
@@ -164,7 +164,7 @@ class HostCrash : public testing::TestWithParam<Case> {
     return text;
   }
 
-  const sys::TempFolder temp_{"/dev/shm/"};  // syncing takes no time there
+  const sys::TempFolder temp_{"/dev/shm/"};  // syncing takes no time in memory
   const std::string home_ = temp_.path() + "/home";
 };
 
@@ -178,7 +178,8 @@ TEST_P(HostCrash, LosesNothingAtAnyCall) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto& [tree, when] = watched.states[i];
     expect_users_lines(tree, when);
-    if ((count - 1 - i) % step != 0 && i != count / 2) continue;  // always the middle and the last
+    // Always includes the middle and the last state.
+    if ((count - 1 - i) % step != 0 && i != count / 2) continue;
     expect_recovery(tree, after, when);
   }
   std::printf("%ld calls, %zu states\n", watched.calls, watched.states.size());

@@ -1,4 +1,4 @@
-// host.sh, run by the shells that hosts have, on a home folder in a temporary place.
+// host.sh, run by the shells that hosts have, with a temporary home folder.
 #include "setup/host_script.hpp"
 
 #include <filesystem>
@@ -45,7 +45,7 @@ class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
     return report;
   }
 
-  // The script may fail, and the programs that it starts may complain.
+  // For scripts that may fail, and whose programs may print errors.
   ScriptReport run_noisy(const std::string& script) {
     return parse_script_report(run_shell(script).out);
   }
@@ -59,7 +59,7 @@ class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
     return sys::read_file(home_ + "/" + path).value_or("?");
   }
 
-  // Every path below home with its mode and content.
+  // Every path below the home folder with its mode and content.
   std::map<std::string, std::string> tree() {
     std::map<std::string, std::string> all;
     const auto mode = [](const fs::path& path) {
@@ -182,7 +182,7 @@ TEST_P(HostScript, AUserWhoCreatesTheFileAfterAFailedSetupLosesNothing) {
   EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa BBBB mine\n");
 }
 
-// As with a bind mount or chattr +a (mv fails), and in a folder that the user may not write to.
+// For a bind mount or chattr +a, where mv fails, and for a folder that the user cannot write to.
 TEST_P(HostScript, AppendsWhereTheFileCannotBeReplaced) {
   const std::string after = "ssh-rsa AAAA old\n" + std::string(kKey) + "\n";
   write(".ssh/authorized_keys", "ssh-rsa AAAA old", 0600);
@@ -197,7 +197,7 @@ TEST_P(HostScript, AppendsWhereTheFileCannotBeReplaced) {
   EXPECT_EQ(read(".ssh/authorized_keys"), after);
 }
 
-// Before a script: another program appends a line while the script flushes its first draft.
+// Put before a script: another program appends a line while the script flushes its first draft.
 constexpr const char* kOtherAppends = R"sh(
 sync() {
   case $1 in *authorized_keys.muster) ;; *) return 0 ;; esac
@@ -332,7 +332,7 @@ TEST_P(HostScript, IsHeardBehindAStartUpFileThatPrintsHalfALine) {
   EXPECT_TRUE(run("printf hello\n" + install_script(kKey, false)).changes.empty());
 }
 
-// With a shared home folder all hosts run it at once on the same files.
+// With a shared home folder, all hosts run it at the same time on the same files.
 TEST_P(HostScript, ManyAtOnceAddTheKeyOnceAndTakeItOut) {
   const auto before = tree();
   const auto run_many = [this](const std::string& text) {
@@ -349,8 +349,8 @@ TEST_P(HostScript, ManyAtOnceAddTheKeyOnceAndTakeItOut) {
   EXPECT_EQ(tree(), before);
 }
 
-// With these functions before a script, the TRIP_AT-th of its programs that handle files fails
-// after a few bytes (TRIP=fail, as on a full disk), or the script is killed there (TRIP=die).
+// Put before a script, these functions make the TRIP_AT-th of its programs that handle files fail
+// after a few bytes (TRIP=fail, as on a full disk), or kill the script there (TRIP=die).
 constexpr const char* kTripwire = R"sh(
 trip() {
   read -r trips <"$HOME.trips"
@@ -376,7 +376,7 @@ class BrokenHost : public HostScript {
                      .env = {"HOME=" + home_, "TRIP=" + how, "TRIP_AT=" + std::to_string(at)},
                      .input = std::make_shared<const std::string>(kTripwire + script)};
     EXPECT_TRUE(sys::run(command).has_value());
-    fs::remove(home_ + "/.ssh/muster-undo/lock");  // of a script that was killed
+    fs::remove(home_ + "/.ssh/muster-undo/lock");  // left by a script that was killed
   }
 };
 

@@ -13,12 +13,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLength = 60;
 
-// The test itself holds no copy of the password: it knows each letter.
+// The password is computed letter by letter, so that the test itself holds no copy of it.
 char letter(std::size_t place) {
   return static_cast<char>('A' + (place * 7 + place / 3) % 26);
 }
 
-// Letters 17 to 28. The allocator writes over the first bytes of what is freed.
+// Compares letters 17 to 28 only, because the allocator overwrites the first bytes of freed memory.
 bool is_part_of_the_password(const char* bytes) __attribute__((no_sanitize("address")));
 bool is_part_of_the_password(const char* bytes) {
   for (std::size_t i = 0; i < 12; ++i) {
@@ -27,10 +27,10 @@ bool is_part_of_the_password(const char* bytes) {
   return true;
 }
 
-// In all of this process's memory that can be written.
+// Counts copies of the password in all writable memory of this process.
 int copies_of_the_password() __attribute__((no_sanitize("address")));
 int copies_of_the_password() {
-  constexpr std::size_t kLargest = std::size_t{64} << 20;  // larger is a sanitiser's own
+  constexpr std::size_t kLargest = std::size_t{64} << 20;  // larger areas belong to a sanitiser
   int copies = 0;
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

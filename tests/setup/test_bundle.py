@@ -1,4 +1,4 @@
-"""The container bundle at work: real sshds of an ordinary user, and Intel MPI between them."""
+"""The container bundle in use: real sshds of an ordinary user, and Intel MPI between them."""
 import base64
 
 import pytest
@@ -17,27 +17,28 @@ def sh(lab, host, script, **more):
 
 
 def bundle(lab, *more):
-    """Written on the launcher as its ordinary user."""
+    """Writes a bundle on the launcher as its ordinary user."""
     owner = sh(lab, "launcher", "echo $(id -u):$(id -g)").strip()
     return lab.exec("launcher", "muster", "setup", "--bundle", "bundle", "--owner", owner, "--port", PORT,
                     "--home", f"/home/{lab.user}", "-H", ",".join(["launcher", *lab.hosts]), *more)
 
 
 def mount(lab, folder, host):
-    """A folder of the bundle as ~/.ssh on a host, as `-v` would show it there."""
+    """Makes a folder of the bundle the ~/.ssh of a host, as `-v` would."""
     packed = sh(lab, "launcher", f"tar -C bundle/{folder} -c . | base64 -w0")
     assert base64.b64decode(packed)
     sh(lab, host, "rm -rf ~/.ssh; mkdir -m 700 ~/.ssh; base64 -d | tar -C ~/.ssh -xp", input=packed)
 
 
 def start_sshd(lab, host):
-    """Returns once it listens: sshd goes to the background before that, and writes its pid afterwards."""
+    """Starts sshd and waits until it listens: it goes to the background before that, and writes its
+    pid afterwards."""
     sh(lab, host, "/usr/sbin/sshd -f ~/.ssh/sshd_config -E ~/.ssh/sshd.log </dev/null >/dev/null 2>&1")
     until("sshd listens", lambda: lab.exec(host, "sh", "-c", "test -s ~/.ssh/sshd.pid").returncode == 0, 20)
 
 
 def stop_sshd(lab, host):
-    """Returns once it has ended: its last act is to remove that file."""
+    """Ends sshd and waits for its end: the last thing that sshd does is to remove its pid file."""
     sh(lab, host, "kill $(cat ~/.ssh/sshd.pid)")
     until("sshd has ended", lambda: lab.exec(host, "sh", "-c", "test ! -e ~/.ssh/sshd.pid").returncode == 0, 20)
 

@@ -1,4 +1,4 @@
-"""What `muster setup` promises, on lab hosts with real sshd: each test starts from hosts that know nothing of each other."""
+"""The promises of `muster setup`, on lab hosts with real sshd. In each test, the hosts do not know each other at first."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def out(lab, host, script, **more):
 
 
 def tree(lab, host):
-    """Every file in ~/.ssh with type, mode, owner and content."""
+    """Returns every file in ~/.ssh with type, mode, owner and content."""
     return out(lab, host, TREE)
 
 
@@ -79,7 +79,7 @@ def test_one_password_is_enough_and_a_second_run_changes_nothing(lab):
     for host in lab.hosts:
         assert strict_ssh(lab, "launcher", host).stdout == host + "\n"
     before = everywhere(lab)
-    again = setup(lab)  # no password, no terminal
+    again = setup(lab)  # without a password and a terminal
     assert "nothing to change" in again
     assert everywhere(lab) == before
     for host in lab.hosts:  # the first login, the test of the key (ssh then shares that connection), and one login of the second run
@@ -125,7 +125,7 @@ def test_host_to_host_connects_every_pair(lab):
     before = everywhere(lab)
     assert "nothing to change" in setup(lab, "--host-to-host")
     assert everywhere(lab) == before
-    # The key opens nothing from elsewhere: the launcher is in no job.
+    # The key gives no access from elsewhere, for example from the launcher, which is in no job.
     stolen = out(lab, "n1", "cat ~/.ssh/muster-mesh/own_ed25519")
     for thief, known_hosts in [("launcher", "muster/known_hosts.d/n2"), ("n3", "muster-mesh/known_hosts")]:
         out(lab, thief, "umask 077; cat > ~/stolen", input=stolen)
@@ -137,7 +137,7 @@ def test_host_to_host_connects_every_pair(lab):
 def test_host_to_host_believes_no_host_about_its_addresses(lab_up):
     lab = lab_up(hosts=2)
     addresses = {host["name"]: host["addresses"][0] for host in lab.status()["hosts"]}
-    # n2 claims an address that nobody has, the launcher's, and that of n1.
+    # n2 claims an unused address, the launcher's, and that of n1.
     claims = ["198.18.255.77", addresses["launcher"], addresses["n1"]]
     lines = "".join(f"echo '9: eth9    inet {claim}/24 scope global eth9'; " for claim in claims)
     out(lab, "n2", "mkdir ~/bin; echo 'PATH=~/bin:$PATH' > ~/.bashrc; cat > ~/bin/ip; chmod 755 ~/bin/ip",
@@ -161,8 +161,8 @@ def test_a_changed_host_key_is_refused_with_both_fingerprints(lab):
     assert tree(lab, "launcher") == before
     shown = lab.exec("launcher", "muster", "setup", "--forget", victim)
     assert shown.returncode == 0 and old in shown.stdout
-    setup(lab, code=4)  # nobody accepted the new one
-    setup(lab, "--yes")  # our key is still there: no password
+    setup(lab, code=4)  # nobody accepted the new key
+    setup(lab, "--yes")  # our key is still installed, so no password is needed
     assert strict_ssh(lab, "launcher", victim).stdout == victim + "\n"
 
 
@@ -171,7 +171,7 @@ def test_a_wrong_password_is_tried_once_a_host(lab):
     assert told.count("refused the password") >= 1 and "3 of 3 hosts failed" in told
     for host in lab.hosts:
         assert log(lab, host).count("Failed password") == 1
-        assert sh(lab, "launcher", f"test -e ~/.ssh/muster/known_hosts.d/{host}").returncode == 1  # nothing is pinned
+        assert sh(lab, "launcher", f"test -e ~/.ssh/muster/known_hosts.d/{host}").returncode == 1  # nothing was pinned
         assert out(lab, host, "ls -A ~ | grep -c '^.ssh$' || true") == "0\n"
 
 
@@ -222,7 +222,7 @@ def test_undo_leaves_every_file_as_it_was(lab, flags):
     assert "user me" in out(lab, "launcher", "ssh -G far")
     undo(lab)
     assert everywhere(lab) == before
-    # No connection stays behind.
+    # No connection stays open.
     assert sh(lab, "launcher", "pgrep -x ssh").stdout == ""
 
 
@@ -340,7 +340,7 @@ def test_one_login_serves_check_exec_sync_and_plain_ssh(lab):
     assert strict_ssh(lab, "launcher", lab.hosts[0]).returncode == 0
     for host in lab.hosts:
         accepted = re.findall(r"Accepted (\S+)", log(lab, host))
-        assert accepted == ["password", "publickey"]  # the first login, and one for all that follows
+        assert accepted == ["password", "publickey"]  # the first login, and one for everything that follows
 
 
 def test_the_users_agent_and_local_command_reach_no_host(lab_up):

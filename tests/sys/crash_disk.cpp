@@ -17,7 +17,7 @@ std::string content_of(const std::string& path, mode_t mode) {
   return S_ISREG(mode) ? sys::read_file(path).value_or("") : "";
 }
 
-// What a file that has just been made has on the disk.
+// The state of a new file on the disk: its name without content.
 Node without_bytes(Node node) {
   if (S_ISREG(node.mode)) node.content.clear();
   return node;

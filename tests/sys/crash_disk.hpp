@@ -1,4 +1,5 @@
-// A folder as the disk has it, next to how processes see it: what was not synced is in memory only.
+// The state of a folder on the disk, as opposed to what processes see. Changes that were not synced
+// exist only in memory.
 #pragma once
 
 #include <map>
@@ -12,10 +13,10 @@ namespace muster::test {
 
 class CrashDisk {
  public:
-  // All that the folder has by now is on the disk.
+  // Assumes that the folder's present state is on the disk.
   explicit CrashDisk(std::string folder);
 
-  void look();  // at the folder, after it may have changed
+  void look();  // Notes the folder's state, after it may have changed.
   void sync(const std::string& path);
   void sync_all();
 
@@ -30,7 +31,7 @@ class CrashDisk {
   };
   struct Kept {
     Node node;
-    std::map<std::string, ino_t> names;  // of a folder
+    std::map<std::string, ino_t> names;  // contents of a folder
   };
 
   void learn(const std::string& path, const Seen& seen);
@@ -40,7 +41,7 @@ class CrashDisk {
   std::string folder_;
   std::map<std::string, Seen> seen_;
   std::map<ino_t, Kept> kept_;
-  std::vector<sys::Fd> held_;  // so that no inode number is used again
+  std::vector<sys::Fd> held_;  // keeps inode numbers from being reused
 };
 
 }  // namespace muster::test

@@ -34,7 +34,7 @@ namespace muster::test {
 namespace {
 
 constexpr int kPatienceMs =
-    120'000;  // with a process that makes no call; only a hang takes so long
+    120'000;  // for a process that makes no system call; only a hang takes that long
 
 enum class Kind { open, write, make, change, sync, sync_all, read };
 constexpr int kNone = -1;
@@ -81,7 +81,7 @@ constexpr Call kCalls[] = {
     {SYS_read, "read", Kind::read, 0, kNone},
 };
 
-// Copies within the kernel; without them programs read and write.
+// Calls that copy within the kernel. Without them, programs read and write.
 constexpr long kRefused[] = {SYS_copy_file_range, SYS_sendfile};
 
 sock_filter statement(unsigned code, unsigned value) {
@@ -110,7 +110,8 @@ std::vector<sock_filter> make_filter(bool with_reads) {
   return filter;
 }
 
-// In the new process. By a message, since a write would wait for an answer already.
+// Runs in the new process. Sends the listener as a message, because a write would already wait for
+// an answer.
 void hand_over_listener(int socket, bool with_reads) {
   std::vector<sock_filter> filter = make_filter(with_reads);
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
@@ -145,7 +146,7 @@ std::string memory_of(pid_t pid, std::uint64_t address, std::size_t bytes) {
   return text;
 }
 
-// One call of a process that waits for our answer.
+// A call of a process that waits for our answer.
 struct Stop {
   const Call& call;
   const seccomp_notif& notice;
@@ -177,7 +178,7 @@ struct Stop {
     }
     return memory_of(pid(), from, bytes / 2);
   }
-  // Where a write begins.
+  // The position at which a write begins.
   [[nodiscard]] std::size_t position(std::size_t file_bytes) const {
     if (call.number == SYS_pwrite64) return arg(3);
     const auto text = sys::read_file(fmt::format("/proc/{}/fdinfo/{}", pid(), arg(0)));
@@ -199,7 +200,7 @@ class Watcher {
 
  private:
   void serve(int listener, int process);
-  [[nodiscard]] int judge(const Stop& stop);  // 0 or the error that the call fails with
+  [[nodiscard]] int judge(const Stop& stop);  // 0, or the error with which the call must fail
   [[nodiscard]] bool counts(const Stop& stop, const std::string& path) const;
   [[nodiscard]] bool needs_room(const Stop& stop, const std::string& path) const;
   [[nodiscard]] std::string torn(const Stop& stop, const std::string& content) const;
@@ -233,7 +234,7 @@ Watched Watcher::run(const Work& work) {
     const sys::Fd listener = take_listener(ours.get());
     serve(listener.get(), process.get());
   }
-  (void)::kill(-child, SIGKILL);  // only after a hang is anything left
+  (void)::kill(-child, SIGKILL);  // processes are left only after a hang
   (void)::waitpid(child, &result_.status, 0);
   if (trouble_ == Trouble::none) {
     disk_.look();
@@ -246,9 +247,10 @@ Watched Watcher::run(const Work& work) {
 void Watcher::serve(int listener, int process) {
   std::array<pollfd, 2> waited = {pollfd{listener, POLLIN, 0}, pollfd{process, POLLIN, 0}};
   while (::poll(waited.data(), waited.size(), kPatienceMs) > 0) {
-    if ((waited[0].revents & POLLIN) == 0) return;  // all have ended
+    if ((waited[0].revents & POLLIN) == 0) return;  // all processes have ended
     seccomp_notif notice{};
-    if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) != 0) continue;  // killed meanwhile
+    // The process was killed meanwhile.
+    if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) != 0) continue;
     seccomp_notif_resp response{};
     response.id = notice.id;
     for (const Call& call : kCalls) {

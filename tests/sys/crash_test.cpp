@@ -1,5 +1,5 @@
 // Crashes, a full disk and bad sectors at every call of write_file and create_file. Also checks
-// that the states of crash_states.hpp show what a careless writer would lose.
+// that crash_states.hpp finds the states in which a careless writer would lose data.
 #include <algorithm>
 
 #include <fcntl.h>

@@ -19,11 +19,11 @@
 
 namespace {
 
-std::vector<std::string> synced;  // by fsync, the paths in order
+std::vector<std::string> synced;  // paths passed to fsync, in order
 
 }  // namespace
 
-// In place of the C library's.
+// Replaces the C library's function.
 extern "C" int fsync(int fd) {
   std::error_code none;
   synced.push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), none));
@@ -70,7 +70,7 @@ TEST_F(FileTest, ReplacesALinkInsteadOfWritingThroughIt) {
 
 TEST_F(FileTest, LeavesNothingBehindWhenItCannotWrite) {
   ASSERT_TRUE(make_folders(folder_ + "/taken/inside", 0700).has_value());
-  const auto written = write_file(folder_ + "/taken", "x", 0600);  // a folder is in the way
+  const auto written = write_file(folder_ + "/taken", "x", 0600);  // a folder has this name
   ASSERT_FALSE(written.has_value());
   EXPECT_EQ(written.error().where.file, folder_ + "/taken");
   int entries = 0;
@@ -111,8 +111,8 @@ class WriteAllTest : public ::testing::Test {
     write_ = Fd(ends[1]);
   }
 
-  // Writes more than a pipe holds while another thread reads it, and returns what arrived.
-  // `before_read` is called in that thread before each read.
+  // Writes more than a pipe holds while another thread reads it, and returns what arrived. That
+  // thread calls `before_read` before each read.
   std::string through_the_pipe(const std::string& sent, const std::function<void()>& before_read) {
     std::string arrived;
     std::thread reader([&] {
@@ -188,7 +188,7 @@ TEST_F(FileTest, WriteAllSaysHowMuchFitted) {
   EXPECT_EQ(read_file(folder_ + "/small").value(), std::string(60, 'x'));
 }
 
-// Reads a file with this mode and group as user 4321, who owns it.
+// Whether user 4321 can read a file that it owns with this mode and group.
 bool user_reads(const std::string& path, mode_t mode, gid_t group) {
   constexpr uid_t kUser = 4321;
   EXPECT_EQ(::chown(path.c_str(), kUser, group), 0);

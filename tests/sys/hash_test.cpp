@@ -20,7 +20,7 @@ class HashFile : public FolderTest {
   }
 };
 
-// A value that is not from this code: hosts with different builds of muster must agree.
+// A value from another implementation: hosts with different builds of muster must agree.
 TEST(HashText, is_xxh3_with_128_bits) {
   EXPECT_EQ(hash_text(""), "99aa06d3014798d86001c324468d497f");
 }
@@ -45,7 +45,7 @@ TEST_F(HashFile, refuses_what_is_no_regular_file) {
   EXPECT_FALSE(hash_file(folder_ + "/missing"));
   const std::string fifo = folder_ + "/fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_FALSE(hash_file(fifo));  // and does not wait for its writer
+  EXPECT_FALSE(hash_file(fifo));  // does not wait for a writer
 }
 
 }  // namespace

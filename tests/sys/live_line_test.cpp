@@ -15,7 +15,7 @@
 namespace muster::sys {
 namespace {
 
-// Standard error is the other end of a terminal or of a pipe while it lives.
+// During its lifetime, standard error is one end of a terminal or of a pipe.
 class CapturedError {
  public:
   explicit CapturedError(bool terminal) : before_(::dup(STDERR_FILENO)) {
@@ -41,7 +41,7 @@ class CapturedError {
     ::close(ours_);
   }
 
-  // What has been written since the last call.
+  // Returns what was written since the last call.
   [[nodiscard]] std::string read() const {
     std::string text;
     std::array<char, 1024> bytes{};
@@ -73,7 +73,7 @@ TEST_F(LiveLineTest, ProgressReplacesItselfAndGivesWayToWhatIsPrinted) {
   EXPECT_EQ(error.read(), "\r\033[Kchecking the hosts: 2 of 2");
   print_err("muster: done\n");
   EXPECT_EQ(error.read(), "\r\033[Kmuster: done\r\n");
-  progress.clear();  // nothing is there any more
+  progress.clear();  // the line is already cleared
   EXPECT_EQ(error.read(), "");
 }
 

@@ -11,7 +11,7 @@
 namespace muster::sys {
 namespace {
 
-// A line as Linux 6.1 writes it, for a process with this name and state.
+// A line in Linux 6.1's format, for a process with this name and state.
 std::string line(const std::string& name, char state = 'S') {
   return "4711 (" + name + ") " + state +
          " 812 4711 812 34816 4711 4194304 950 1200 0 3 250 50 7 9 20 0 1 0 123456789 5836800 "
@@ -28,7 +28,8 @@ TEST(ProcessStat, ReadsStateParentAndTimes) {
 TEST(ProcessStat, TellsWhetherItExits) {
   std::string text = line("python3");
   EXPECT_FALSE(parse_process_stat(text).value().exiting);
-  text.replace(text.find(" 4194304 "), 9, " 4195340 ");  // killed by a signal, and exiting
+  // Flags of a process that is exiting because of a signal.
+  text.replace(text.find(" 4194304 "), 9, " 4195340 ");
   EXPECT_TRUE(parse_process_stat(text).value().exiting);
 }
 

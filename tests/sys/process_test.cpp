@@ -44,7 +44,8 @@ TEST(Process, ASignalEndsTheCommandsAndNotTheirParent) {
   EXPECT_EQ(signal, SIGTERM);
   EXPECT_EQ(ended[0]->signal, SIGTERM);
   EXPECT_FALSE(std::filesystem::exists(later));
-  EXPECT_EQ(run_until_signal(commands, 1, signal).size(), 2U);  // a second call hears it too
+  // A second call handles the signal too.
+  EXPECT_EQ(run_until_signal(commands, 1, signal).size(), 2U);
 }
 
 TEST(Process, PassesAMegabyteThroughBothWays) {
@@ -135,8 +136,8 @@ TEST(Process, RunsManyAtOnceAndKeepsTheirOrder) {
 }
 
 TEST(Process, HandsOutputOnWhileTheProgramStillRuns) {
-  // The program waits for what only the first piece of its output can make: it ends well only if
-  // that piece came before its end.
+  // The program waits for a file that is created only after the first piece of its output. So it
+  // succeeds only if that piece arrived before its end.
   const TempFolder folder;
   const std::string mark = folder.path() + "/seen";
   Command command = shell("echo ready; echo oops >&2; i=0; while ! test -e " + mark +
@@ -167,11 +168,11 @@ TEST(Process, KeepsOnlyTheTailOfWhatIsHandedOn) {
 }
 
 TEST(Process, LeavesNoDescriptorBehind) {
-  // Between runs, not from a child, which sees what is still to be closed.
+  // Counted between runs, not in a child, which has descriptors that are still to be closed.
   const auto count = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   };
-  ASSERT_TRUE(run(shell("true")).has_value());  // what stays is there from now on
+  ASSERT_TRUE(run(shell("true")).has_value());  // opens descriptors that stay open from now on
   const auto before = count();
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(run(shell("true")).has_value());
   EXPECT_EQ(count(), before);

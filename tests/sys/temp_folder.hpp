@@ -12,7 +12,7 @@ namespace muster::sys {
 class TempFolder {
  public:
   TempFolder() : TempFolder(testing::TempDir()) {}
-  // `parent` ends with a slash.
+  // `parent` must end with a slash.
   explicit TempFolder(const std::string& parent) : path_(parent + "muster-test-XXXXXX") {
     if (::mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "cannot make " << path_;
   }
@@ -26,7 +26,7 @@ class TempFolder {
   std::string path_;
 };
 
-// For tests that all want such a folder.
+// For tests that all need such a folder.
 class FolderTest : public testing::Test {
  protected:
   const TempFolder temp_ = {};

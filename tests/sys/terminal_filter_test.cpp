@@ -13,7 +13,7 @@ std::string shown(std::string_view bytes) {
   return filter.take(bytes);
 }
 
-// Split between any two bytes, the result is the same.
+// Filters byte by byte. The result must not depend on how the bytes are split.
 std::string shown_bytewise(std::string_view bytes) {
   TerminalFilter filter;
   std::string all;
@@ -86,7 +86,8 @@ TEST(TerminalFilter, DoesNotDelayText) {
   EXPECT_EQ(filter.take("K|"), "\x1b[K|");
 }
 
-// Whatever the bytes, what comes out passes a second time unchanged and holds no other sequence.
+// For any bytes, filtering the output again changes nothing, and the output contains no other
+// sequences.
 TEST(TerminalFilter, LeavesNothingToFilter) {
   const std::string pieces = "\x1b\x1b[]PX(\\;31mnAK\x07\n\xc2\x9b\xe2\x80\xae\x9c?0";
   unsigned random = 1;

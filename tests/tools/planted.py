@@ -1,4 +1,4 @@
-"""What the tests of tools/check_* share: a small tree with a fault planted in it, and what the tool says."""
+"""Shared by the tests of tools/check_*: a small tree with a fault in it, and the tool's output."""
 import subprocess
 import sys
 
@@ -12,7 +12,7 @@ def write(tree, name, text):
 
 
 def checker(tool):
-    """check(root, tree): the tool of the source tree `root`, on `tree`."""
+    """Returns check(root, tree), which runs the tool of the source tree `root` on `tree`."""
     return lambda root, tree: subprocess.run([sys.executable, root / "tools" / tool, "--root", tree],
                                              capture_output=True, text=True, timeout=patient(30))
 

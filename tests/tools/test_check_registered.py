@@ -1,4 +1,5 @@
-"""tools/check_registered on a small tree: passes as it stands, and names each fault planted in it."""
+"""tools/check_registered on a small tree: it passes unchanged, and the tool names each added
+fault."""
 import pytest
 from tests.tools.planted import assert_named, checker, write
 

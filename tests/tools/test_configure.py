@@ -1,4 +1,4 @@
-"""What a plain `cmake -B build -G Ninja` says about the parts that it leaves out."""
+"""The output of a plain `cmake -B build -G Ninja` about the parts that it leaves out."""
 import os
 import subprocess
 
@@ -8,7 +8,8 @@ from tests.waiting import patient
 
 @pytest.fixture
 def configure(root, tmp_path):
-    """configure("-DNAME=value"): where tools/install_deps has installed no PyTorch."""
+    """Yields configure("-DNAME=value"), which runs as on a machine where tools/install_deps has
+    installed no PyTorch."""
 
     def run(*words):
         return subprocess.run(["cmake", "-S", root, "-B", tmp_path / "build", "-G", "Ninja", *words], env={**os.environ, "MUSTER_DEPS": str(tmp_path / "deps")},
@@ -23,7 +24,7 @@ def test_without_pytorch_it_says_so_in_a_line_and_builds_the_command(configure, 
     assert f"-- Without libmuster, the C++ training library: there is no PyTorch in {tmp_path}/deps/torch; run tools/install_deps --training, or " in done.stdout
     targets = subprocess.run(["ninja", "-C", tmp_path / "build", "-t", "targets", "all"], capture_output=True, text=True, check=True, timeout=patient(30)).stdout
     assert "bin/muster:" in targets
-    own = targets.replace(str(tmp_path), "")  # the path of this test has the word too
+    own = targets.replace(str(tmp_path), "")  # this test's path also contains "_test"
     assert "_test" not in own and "torch" not in own
     done = configure("-DMUSTER_TRAINING=ON")
     assert done.returncode != 0
@@ -31,7 +32,7 @@ def test_without_pytorch_it_says_so_in_a_line_and_builds_the_command(configure, 
 
 
 def test_a_cuda_build_needs_no_toolkit_and_nccl_names_its_headers(configure, tmp_path):
-    """PyTorch is played by the files that CMake looks at; campaigns/bare_build builds with the real one."""
+    """Replaces PyTorch by the files that CMake checks. campaigns/bare_build builds with the real one."""
     files = {"torch/include/torch/headeronly/version.h": "#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 13\n#define TORCH_VERSION_PATCH 0\n",
              "torch/include/gloo/types.h": "", "torch/lib/libtorch_cuda.so": "", "nvidia_cuda_runtime-13.0.96.dist-info/METADATA": ""}
     for name, text in files.items():

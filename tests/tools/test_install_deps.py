@@ -1,4 +1,5 @@
-"""tools/install_deps: each option looks at its own part only, and nothing is installed that its lists do not name."""
+"""tools/install_deps: each option affects only its own part, and packages that its lists do not name are never
+installed."""
 import os
 import re
 import subprocess
@@ -35,7 +36,7 @@ def test_unknown_options_are_usage_errors(root):
 
 
 def write_wheel(folder, name, version):
-    """A package that anybody could have made: only its name and its version are right."""
+    """Makes a package that anyone could have made: only its name and version are right."""
     module = name.replace("-", "_")
     with zipfile.ZipFile(folder / f"{module}-{version}-py3-none-any.whl", "w") as wheel:
         wheel.writestr(f"{module}.py", "")
@@ -45,7 +46,7 @@ def write_wheel(folder, name, version):
 
 
 def test_a_package_with_another_content_is_not_installed(root, tmp_path):
-    """Whoever answers for the package index does not become root here."""
+    """A malicious package index must not be able to run code as root here."""
     for name, version in re.findall(r"^([\w-]+)==([\w.]+)", (root / "tools/requirements/site.txt").read_text(), flags=re.M):
         write_wheel(tmp_path, name, version)
     settings = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "MUSTER_DEPS": str(tmp_path / "deps")}

@@ -1,4 +1,4 @@
-"""What the tests of libmuster share: where it was built, and ranks without a launcher."""
+"""Shared by the tests of libmuster: where it was built, and ranks without a launcher."""
 import os
 import subprocess
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.waiting import patient
 
 @pytest.fixture(scope="session")
 def build(muster) -> Path:
-    """The folder of the build under test, with libmuster in it."""
+    """The folder of the build under test, which contains libmuster."""
     folder = muster.parent.parent
     if not (folder / "lib/libmuster.so").exists():
         pytest.fail(f"no libmuster in {folder}/lib; build it: cmake --build {folder}", pytrace=False)
@@ -18,14 +18,14 @@ def build(muster) -> Path:
 
 
 def clean_environment():
-    """Ours, without what a launcher may have left in it."""
+    """Returns our environment without variables that a launcher may have set."""
     names = ("RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "ROLE_", "MASTER_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_", "SLURM_", "PET_", "GLOO_", "MUSTER_JOB_KEY")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     return {**kept, "OMP_NUM_THREADS": "1"}
 
 
 class Ranks:
-    """Ranks of one host, started by hand."""
+    """Ranks on one host, started by hand."""
 
     def __init__(self, words, size, only=None, **environment):
         shared = {"WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
@@ -34,7 +34,8 @@ class Ranks:
                           for rank in (range(size) if only is None else only)]
 
     def end(self, within=60):
-        """((standard output, standard error), exit code) of each; none is left."""
+        """Waits for all ranks, and returns ((standard output, standard error), exit code) of
+        each."""
         try:
             return [(process.communicate(timeout=patient(within)), process.returncode) for process in self.processes]
         finally:
@@ -44,7 +45,7 @@ class Ranks:
                     process.wait(timeout=patient(10))
 
     def good(self, within=60):
-        """Standard outputs of ranks that all ended well, by rank."""
+        """Returns the standard outputs by rank. All ranks must have succeeded."""
         ends = self.end(within)
         assert [code for _, code in ends] == [0] * len(ends), "\n".join(err for (_, err), _ in ends)
         return [out for (out, _), _ in ends]
@@ -52,13 +53,13 @@ class Ranks:
 
 @pytest.fixture(scope="session")
 def ranks():
-    """ranks(words, size, only=[...], VARIABLE=value): starts them."""
+    """ranks(words, size, only=[...], VARIABLE=value) starts ranks."""
     return Ranks
 
 
 @pytest.fixture(scope="session")
 def alone():
-    """alone(words, VARIABLE=value): one process that no launcher started, to its end."""
+    """alone(words, VARIABLE=value) runs one process without a launcher until its end."""
 
     def run(words, within=60, **environment):
         return subprocess.run([str(word) for word in words], env={**clean_environment(), **environment}, stdin=subprocess.DEVNULL, capture_output=True,

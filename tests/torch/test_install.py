@@ -1,4 +1,4 @@
-"""libmuster as installed, moved to another folder, and used by a project that knows nothing of this tree."""
+"""libmuster as installed, moved to another folder, and used by a project outside this source tree."""
 import shlex
 import subprocess
 from pathlib import Path
@@ -19,7 +19,7 @@ def command(words, within=250, **options):
 
 @pytest.fixture(scope="module")
 def prefix(build, tmp_path_factory):
-    """Where it is now; it was installed elsewhere."""
+    """The folder to which it was moved after the installation."""
     folder = tmp_path_factory.mktemp("install")
     command(["cmake", "--install", build, "--prefix", folder / "first", "--component", "libmuster"])
     return (folder / "first").rename(folder / "second")
@@ -49,7 +49,8 @@ WAYS = {"cmake": by_cmake, "pkg-config": by_pkg_config}
 
 @pytest.fixture(scope="module")
 def consumers(prefix, tmp_path_factory):
-    """The same program, built in either way: PyTorch's headers take their time."""
+    """The same program, built in either way. Both are built once, because PyTorch's headers take long to
+    compile."""
     folder = tmp_path_factory.mktemp("consumers")
     made = {}
 
@@ -66,12 +67,12 @@ def test_installed_consumer(consumers, alone, ranks, way):
     done = alone([consumers(way)])
     assert (done.stdout, done.returncode) == ("rank 0 of 1: 1\n", 0), done.stderr
     assert ranks([consumers(way), "gloo"], 2).good() == ["rank 0 of 2: 3\n", "rank 1 of 2: 3\n"]
-    done = alone([*OWN_NETWORK, MPI["mpich"] / "bin/mpirun", "-n", "2", consumers(way), "mpi"])  # by a plugin that was moved too
+    done = alone([*OWN_NETWORK, MPI["mpich"] / "bin/mpirun", "-n", "2", consumers(way), "mpi"])  # the plugin was moved too
     assert (sorted(done.stdout.splitlines()), done.returncode) == (["rank 0 of 2: 3", "rank 1 of 2: 3"], 0), done.stderr
 
 
 def test_nothing_hidden_is_shown(prefix):
-    """Of the tool side's code, which is inside, no name gets out."""
+    """The library exports no name of the tool side's code that it contains."""
     shown = command(["nm", "-DC", "--defined-only", prefix / "lib/libmuster.so"])
     assert "muster::join()" in shown
     assert [line for line in shown.splitlines() if "rankenv" in line or " fmt::" in line] == []

@@ -1,4 +1,4 @@
-"""muster::join and Job::group, as a program meets them under launchers and alone."""
+"""muster::join and Job::group in a program, under launchers and alone."""
 import os
 import socket
 from pathlib import Path
@@ -25,12 +25,12 @@ def probe(build):
 
 @pytest.mark.parametrize("told, who, backend", [
     ({}, "a single process: no launcher has set a rank", "gloo: no launcher"),
-    (SLURM, "rank 1 of 2, 1st of 1 on this host, 2 hosts, according to Slurm", "gloo: Slurm does not"),  # no PMI
+    (SLURM, "rank 1 of 2, 1st of 1 on this host, 2 hosts, according to Slurm", "gloo: Slurm does not"),  # without a PMI
     (TORCHRUN, "rank 2 of 4, 3rd of 4 on this host, 1 host, according to torchrun", "gloo: torchrun does not"),
     (PET, "rank 1 of 2, 1st of 1 on this host, 2 hosts, according to PET; master n1:29400", "gloo: PET does not"),
     # torchrun in the pod has chosen another port.
     ({**PET, **TORCHRUN, **ALL_MASTER}, "rank 2 of 4, 3rd of 4 on this host, 1 host, according to torchrun; master 198.18.0.1:29500", "gloo: torchrun does not"),
-    # The rank shim writes torch's names beside the engine's own, which count.
+    # The rank shim sets torch's variables in addition to the engine's, which take precedence.
     ({**OPEN_MPI, **TORCHRUN, **ALL_MASTER, "TORCHELASTIC_RUN_ID": "muster:1"},
      "rank 3 of 6, 2nd of 2 on this host, 3 hosts, according to Open MPI; master 198.18.0.1:29500", ""),
 ], ids=["alone", "slurm", "torchrun", "pod", "torchrun-in-pod", "shim"])
@@ -56,7 +56,7 @@ def test_two_groups_over_gloo(probe, ranks):
 
 
 def listeners(pid):
-    """Addresses and ports at which a process accepts TCP connections."""
+    """Returns addresses and ports on which a process accepts TCP connections."""
     found = set()
     sockets = {os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
     for table, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
@@ -65,7 +65,7 @@ def listeners(pid):
             if fields[3] != "0A" or f"socket:[{fields[9]}]" not in sockets:
                 continue
             address, port = fields[1].split(":")
-            words = [bytes.fromhex(address[at:at + 8])[::-1] for at in range(0, len(address), 8)]  # of 32 bits, in this machine's order
+            words = [bytes.fromhex(address[at:at + 8])[::-1] for at in range(0, len(address), 8)]  # 32-bit words in this machine's byte order
             found.add((socket.inet_ntop(family, b"".join(words)), int(port, 16)))
     return found
 
@@ -83,13 +83,13 @@ def test_the_store_listens_at_the_master_address_only(probe, ranks):
 
 
 def test_alone_needs_no_network(probe, alone):
-    """None but loopback, and no right interface name."""
+    """The host has no interface but loopback, and GLOO_SOCKET_IFNAME is wrong."""
     done = alone(["unshare", "--net", "sh", "-c", f"ip link set lo up && exec {probe} group gloo 5000"], GLOO_SOCKET_IFNAME="eth7")
     assert done.stdout == "rank 0 of 1: muster/0 1, muster/1 1, over gloo\n", done.stderr
 
 
 def test_a_rank_is_told_that_rank_0_has_left(probe, ranks):
-    """Rank 0 waits for the others no longer than its own time-out, and then some seconds."""
+    """Rank 0 waits for the others only for its own time-out and some seconds."""
     port = free_port()
     first = ranks([probe, "group", "gloo", 8000], 3, only=[0], MASTER_PORT=port)
     (((_, said), code),) = ranks([probe, "group", "gloo", 60_000], 3, only=[2], MASTER_PORT=port).end()
@@ -100,7 +100,8 @@ def test_a_rank_is_told_that_rank_0_has_left(probe, ranks):
 
 
 def test_ranks_that_do_not_come_are_named(probe, ranks):
-    """Rank 0 serves the store and says who is missing; where rank 0 itself is missing, that."""
+    """Rank 0 serves the store and names the missing ranks. If rank 0 itself is missing, the
+    others say that."""
     ends = ranks([probe, "group", "gloo", 8000], 4, only=[0, 2]).end()
     for (_, said), code in ends:
         assert code == 1
@@ -130,7 +131,8 @@ def test_interface_that_is_not_here(probe, ranks):
 
 
 def test_master_name_that_means_loopback(probe, alone, tmp_path):
-    """Debian's 127.0.1.1: rank 0 would offer the other host an address that is that host's own."""
+    """With Debian's 127.0.1.1, rank 0 would announce an address that belongs to the other host
+    itself there."""
     hosts = tmp_path / "hosts"
     hosts.write_text("127.0.1.1 n1\n")
     done = alone(["unshare", "--mount", "sh", "-c", f"mount --bind {hosts} /etc/hosts && exec {probe} group gloo 2000"],

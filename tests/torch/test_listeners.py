@@ -1,6 +1,7 @@
-"""What listens during a job, under every engine, on hosts with two networks. SECURITY.md says it in words.
+"""The sockets that listen during a job, under every engine, on hosts with two networks. SECURITY.md
+describes them.
 
-With MUSTER_WRITE_LISTENERS=1 the table of what was seen is written to docs/results/listeners.md.
+With MUSTER_WRITE_LISTENERS=1, the table of what was seen is written to docs/results/listeners.md.
 """
 import os
 import re
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.lab
 INTRO = """Every TCP socket that accepted connections on two hosts and the launcher, apart from those that were there before the job, written by
 `MUSTER_WRITE_LISTENERS=1 pytest -m "campaign or not campaign" tests/torch/test_listeners.py`. The hosts have two networks, of which the job uses the first. "everywhere" means
 all interfaces, "the job's network" an address of that network. Sockets that accept connections only from their own host (127.0.0.1, ::1) are left out."""
-JOB_NETWORK = re.compile(r"198\.18\.\d+\.\d+")  # the other network of the lab is 198.19.0.0/16
+JOB_NETWORK = re.compile(r"198\.18\.\d+\.\d+")  # the lab's other network is 198.19.0.0/16
 HOLD = """import torch, torch.distributed as dist, time
 dist.init_process_group("gloo")
 dist.all_reduce(torch.ones(1))
@@ -30,7 +31,7 @@ KINDS = {"python": "Python", "confined": "Python, `--confine-store`", "libmuster
 JOINED = {"python": "joined", "confined": "joined", "libmuster": "over gloo"}
 LOOPBACK = ("127.0.0.1", "::1")
 EVERYWHERE = ("0.0.0.0", "::", "*")
-SERVES_STORE = (Torchrun, Pods)  # themselves, so that it cannot be confined
+SERVES_STORE = (Torchrun, Pods)  # these serve the store themselves, so muster cannot confine it
 DAEMONS = {"mpirun", "orted", "prted", "prterun", "salloc", "srun", "slurmstepd"}  # of the engines
 PYTORCH = {"python", "python3", "pt_main_thread", "torchrun", "pt_elastic"}
 
@@ -63,20 +64,20 @@ def slurm(hosts):
 
 
 def listeners(cluster):
-    """(host, address, name of the process) of every TCP socket that accepts connections."""
+    """Returns (host, address, process name) of every TCP socket that accepts connections."""
     found = set()
     for host in ["launcher", *cluster.lab.hosts]:
         for line in cluster.lab.shell(host, "ss -ltnpH", root=True).splitlines():
             local, processes = line.split()[3], line.partition("users:")[2]
             address = local.rpartition(":")[0].strip("[]").partition("%")[0]
             names = set(re.findall(r'"([^"]+)"', processes)) or {"unknown"}
-            found |= {(host, address, name) for name in names & {"salloc"} or names}  # what salloc starts inherits its socket
+            found |= {(host, address, name) for name in names & {"salloc"} or names}  # processes that salloc starts inherit its socket
     return found
 
 
 @pytest.fixture(scope="module")
 def seen():
-    """What each case opened."""
+    """The sockets that each case opened."""
     opened = {}
     yield opened
     if os.environ.get("MUSTER_WRITE_LISTENERS") == "1":
@@ -93,7 +94,7 @@ def cell(opened, launcher, kind):
 
 
 def words_of(cluster, launcher, kind):
-    """(flags, words) of the program that joins and waits."""
+    """Returns (flags, words) of the program that joins and waits."""
     if kind == "libmuster":
         return [], [cluster.probe, "group", "gloo", "60000", "hold"]
     flags, (python, _) = launcher.program(cluster.programs, "ddp")
@@ -114,6 +115,6 @@ def test_what_listens(request, hosts, seen, launcher, kind):
     outside = {name for _, address, name in opened if address not in LOOPBACK and not JOB_NETWORK.fullmatch(address)}
     assert outside <= PYTORCH | DAEMONS, opened
     assert not [one for one in opened if one[2].startswith("muster")], opened
-    assert any(address not in EVERYWHERE for _, address, _ in opened), opened  # Gloo's sockets: the list is not empty
+    assert any(address not in EVERYWHERE for _, address, _ in opened), opened  # Gloo's sockets are there, so the list is not empty
     assert bool(outside & PYTORCH) == (kind == "python" or isinstance(launcher, SERVES_STORE)), opened  # PyTorch's store
     seen[launcher, kind] = opened

@@ -1,4 +1,4 @@
-"""Only the ranks of a job with libmuster take part in it, although its ports are open to everybody on its network."""
+"""Only the ranks of a job with libmuster take part in it, although everyone on its network can reach its ports."""
 import re
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.run.slurm import Slurm as SlurmDaemons
 from tests.run.test_secrets import AS_OTHER
 from tests.staging import staged
 
-# Rank 1 tells where the ranks meet, and leaves its place to somebody else.
+# Rank 1 prints where the ranks meet, and leaves its place to the impostor.
 LATE = 'if [ "$RANK" = 1 ]; then echo "meet at $MASTER_ADDR $MASTER_PORT"; exec sleep 1000; fi; exec "$0" group gloo 60000'
 CI = ("mpich", "torchrun")
 IMPOSTOR = Path(__file__).with_name("programs") / "impostor.py"

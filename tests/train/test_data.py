@@ -1,4 +1,4 @@
-"""Files of data sets: what is broken is refused by name, and copies that differ are found."""
+"""Files of data sets: damaged ones are rejected by name, and copies that differ are found."""
 import json
 import shutil
 import struct
@@ -14,7 +14,7 @@ IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 
 @pytest.fixture
 def small(digits, tmp_path):
-    """A copy of the data sets, to break."""
+    """A copy of the data sets that a test may damage."""
     return shutil.copytree(digits, tmp_path / "data")
 
 
@@ -28,7 +28,7 @@ def cut(path, by):
     path.write_bytes(path.read_bytes()[:-by])
 
 
-# Name: the file, what is done to it, and what must be said beside its name.
+# Name: the file, what is done to it, and what the error must say besides the file's name.
 BROKEN = {
     "truncated images": (f"mnist/{IMAGES}", lambda file: cut(file, 1), ["offset 4", "4000 items", "copy it again"]),
     "truncated header": (f"mnist/{IMAGES}", lambda file: file.write_bytes(b"\0\0\x08"), ["within its header"]),
@@ -68,7 +68,7 @@ assert b"".join(bytes([label]) + row.tobytes() for label, row in zip(batch[b"lab
 
 @pytest.fixture
 def both_versions(digits, tmp_path):
-    """A few images in CIFAR-10's binary version and in its Python version, each in the directory that its archive has."""
+    """Returns some images in CIFAR-10's binary and Python versions, each in the directory that its archive has."""
     folders = [tmp_path / "binary/cifar-10-batches-bin", tmp_path / "python/cifar-10-batches-py"]
     for folder in folders:
         folder.mkdir(parents=True)
@@ -81,7 +81,7 @@ def both_versions(digits, tmp_path):
 
 def test_both_versions_of_cifar10_are_the_same_images(both_versions, train):
     binary, python = both_versions
-    # Python's own pickle agrees that the batches are what they are meant to be.
+    # Python's own pickle confirms that the batches are as intended.
     subprocess.run([TORCH_PYTHON, "-c", COMPARE_WITH_PICKLE, python / "cifar-10-batches-py/data_batch_2", binary / "cifar-10-batches-bin/data_batch_2.bin"],
                    check=True, timeout=patient(60))
     flags = ["--epochs", "1", "--batch-size", "20", "--log-every", "1", "--stem", "torchvision"]
@@ -126,7 +126,7 @@ def test_a_rank_with_another_copy_is_named(small, digits, trainer, ranks, tmp_pa
 
 
 def test_a_rank_that_cannot_read_is_named(digits, trainer, ranks, tmp_path):
-    """All end at once, and none waits for the one that failed."""
+    """All ranks end at once, and none waits for the one that failed."""
     script = f'[ $RANK = 1 ] && data=/nowhere || data={digits}/mnist; exec {trainer} mnist --dataset-dir $data --output-dir {tmp_path}/out --backend gloo'
     ends = ranks(["sh", "-c", script], 2, GLOO_SOCKET_IFNAME="lo").end(within=30)
     assert [code for _, code in ends] == [1, 1]

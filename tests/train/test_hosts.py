@@ -1,4 +1,4 @@
-"""`muster train` on three hosts, two ranks each: it learns, under MPI and under torchrun."""
+"""`muster train` on three hosts with two ranks each: it learns, under MPI and under torchrun."""
 import json
 import re
 
@@ -15,7 +15,7 @@ USED = [launcher for launcher in LAUNCHERS if launcher.name in ("openmpi5", "tor
 
 @pytest.fixture(scope="module")
 def programs(build, muster, trainer):
-    """muster, muster-train beside it and libmuster, in a folder that every host sees that comes up later."""
+    """muster, with muster-train next to it and libmuster, in a folder that every host of a later lab sees."""
     with staged(build, muster, trainer) as folder:
         yield folder
 
@@ -33,7 +33,7 @@ def hosts(module_lab_up, programs, digits, shared):
 
 
 def train(hosts, programs, launcher, *words):
-    """muster train WORDS, on all hosts with two ranks each."""
+    """Starts muster train WORDS on all hosts, with two ranks each."""
     activate = ["--activate", ACTIVATE_TORCH] if launcher.name == "torchrun" else []
     return hosts.launch([str(programs / "muster"), "train", "mnist", "-H", hosts.all, "--nproc_per_node", "2", "--engine", launcher.engine, *activate,
                          *map(str, words)], launcher)
@@ -53,7 +53,7 @@ def learn(launcher, hosts, programs, digits, folder, epochs):
 
 
 def test_it_learns_on_three_hosts(hosts, programs, digits, shared):
-    """Guessing gets one in ten right."""
+    """Guessing would be right one time in ten."""
     assert learn(USED[1], hosts, programs, digits, shared / "learnt", 2) > 0.5
 
 
@@ -64,7 +64,7 @@ def test_97_per_cent_on_three_hosts(launcher, hosts, programs, digits, shared):
 
 
 def test_the_command_is_shown(hosts, programs, digits):
-    """The trainer's flags go to the trainer, muster's own to the engine."""
+    """The trainer gets its own flags, and the engine gets muster's."""
     shown = hosts.lab.exec("launcher", "env", f"PATH={USED[0].path}", str(programs / "muster"), "train", "mnist", "-H", hosts.all, "--dataset-dir",
                            str(digits / "mnist"), "--engine", "openmpi", "--epochs=2", "--no-augment", "--lr", "0.5", "--nproc-per-node", "2", "--dry-run")
     assert shown.returncode == 0, shown.stderr
@@ -74,13 +74,14 @@ def test_the_command_is_shown(hosts, programs, digits):
 
 
 def test_another_trainer(hosts, programs):
-    """--trainer is muster's own: the program that it names gets the rest."""
+    """muster itself uses --trainer: the program that it names gets the other arguments."""
     run = hosts.launch([str(programs / "muster"), "train", "resnet18", "-H", "n2", "--trainer", "/bin/echo", "--dataset-dir", "/data", "--threads", "2"], USED[0])
     assert run.end(60) == 0 and "[n2:0] resnet18 --dataset-dir /data" in run.out, run.said()
 
 
 def test_why_knows_the_collectives(hosts, programs, digits):
-    """A job that advances; then a rank that is stopped, and in which collective the others wait for it, by the records of their own backend."""
+    """First a job that advances. Then a rank is stopped, and the others' own MPI backend records show in which collective they wait for
+    it."""
     run = train(hosts, programs, USED[0], "--dataset-dir", digits / "mnist", "--output-dir", "/tmp/asked", "--epochs", "100000", "--batch-size", "60")
     run.wait_for("epoch", within=120)
 
@@ -113,7 +114,7 @@ def test_results_stay_where_folders_are_not_shared(hosts, programs, digits):
 
 
 def test_checkpoints_of_other_hosts_are_named(hosts, programs, digits):
-    """n1 has lost its directory; what n2 and n3 kept counts, is named, and can be moved out of the way."""
+    """n1 has lost its directory. What n2 and n3 kept is still valid: the trainer names it and can move it out of the way."""
     folder = "/tmp/left-behind"
     flags = ["--dataset-dir", digits / "mnist", "--output-dir", folder, "--epochs", "1"]
     assert train(hosts, programs, USED[0], *flags, "--batch-size", "60", "--max-steps", "2").end(120) == 0

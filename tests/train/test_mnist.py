@@ -1,4 +1,4 @@
-"""The trainer of MNIST: Python's losses bit for bit, interruptions that do not show, exact evaluation, what it leaves behind."""
+"""The trainer of MNIST: the same losses as Python bit by bit, interruptions without effect, exact evaluation, and its output files."""
 import contextlib
 import os
 import re
@@ -15,7 +15,7 @@ TWIN = Path(__file__).with_name("mnist_twin.py")
 SHORT = ["--epochs", "2", "--batch-size", "32", "--log-every", "1", "--max-steps", "60"]
 
 
-# MKL promises the same bits for the same numbers, wherever in memory these lie, only if it is asked to.
+# MKL gives the same bits for the same numbers, wherever they are in memory, only if it is asked to.
 @pytest.fixture(scope="module", autouse=True)
 def reproducible_mkl():
     with pytest.MonkeyPatch.context() as patch:
@@ -45,7 +45,7 @@ def test_losses_are_those_of_python_bit_for_bit(digits, train, python_losses):
 
 
 def test_also_where_the_batch_is_not_even(digits, train, ranks):
-    """33 samples on two ranks: 17 and 16, weighted so that all count alike."""
+    """33 samples on two ranks: 17 and 16, weighted so that all count equally."""
     output, _ = train(2, "mnist", digits / "mnist", *SHORT[:3], "33", *SHORT[4:])
     same(output, twin(ranks, digits, 2, 33))
 
@@ -71,7 +71,7 @@ def test_an_interruption_does_not_show(digits, trainer, ranks, train, tmp_path, 
 
 
 def test_evaluation_is_exact_on_any_number_of_ranks(digits, train):
-    """1,000 images are no multiple of three ranks; every one of them counts once."""
+    """1,000 images are not a multiple of three ranks, and each of them counts once."""
     made, _ = train(1, "mnist", digits / "mnist", "--epochs", "1", "--max-steps", "30", to="made")
     counts = []
     for size in (1, 2, 3):
@@ -81,7 +81,7 @@ def test_evaluation_is_exact_on_any_number_of_ranks(digits, train):
 
 
 def test_parts_of_a_batch_add_up(digits, train):
-    """--accumulate 4 gives the first loss of the whole batch, but for rounding and dropout's numbers; and it learns."""
+    """--accumulate 4 gives the first loss of the whole batch, except for rounding and dropout's random numbers; and it learns."""
     flags = ["--epochs", "1", "--batch-size", "64", "--log-every", "1", "--max-steps", "30"]
     whole, _ = train(2, "mnist", digits / "mnist", *flags, to="whole")
     parts, _ = train(2, "mnist", digits / "mnist", *flags, "--accumulate", "4", to="parts")
@@ -110,7 +110,7 @@ def test_what_it_leaves_behind(digits, train):
 
 
 def test_no_rank_ends_before_rank_0_has_said_why(trainer, ranks, tmp_path):
-    """An engine kills all ranks when one of them fails. Rank 0 writes into a full pipe here, so that its message is late."""
+    """An engine kills all ranks when one of them fails. Here rank 0 writes to a full pipe, so its message is late."""
     words, port = [trainer, "mnist", "--dataset-dir", tmp_path, "--output-dir", tmp_path / "output", "--backend", "gloo", "--threads", "1"], free_port()
     first = ranks(words, 2, only=[0], MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo")
     pid = first.processes[0].pid

@@ -1,4 +1,4 @@
-"""The ResNets: they learn, and their weights go to Python and come from there."""
+"""The ResNets: they learn, and weights can be exchanged with Python in both directions."""
 import subprocess
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def python(*words):
 
 @pytest.fixture(scope="module")
 def few(digits, tmp_path_factory):
-    """Forty held-out images, and no more to learn from."""
+    """Forty held-out images, and as few training images."""
     folder = tmp_path_factory.mktemp("few")
     test = (digits / "cifar10/test_batch.bin").read_bytes()[:40 * 3073]
     for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
@@ -35,7 +35,7 @@ def few(digits, tmp_path_factory):
 @pytest.mark.campaign
 @pytest.mark.parametrize("images, accuracy", [(1200, 0.4), (2400, 0.8)])
 def test_resnet18_learns_digits(tmp_path, train, images, accuracy):
-    """Coloured, 32x32, seen twice; an untrained one gets about one in ten right."""
+    """Coloured digits of 32x32 pixels, in two epochs. An untrained model is right about one time in ten."""
     digits_module.write(tmp_path / "some", train=images)
     untrained, _ = train(2, "resnet18", tmp_path / "some/cifar10", "--epochs", "0", "--stem", "torchvision", to="untrained")
     output, _ = train(2, "resnet18", tmp_path / "some/cifar10", "--epochs", "2", "--batch-size", "48", "--stem", "torchvision", "--warmup-epochs", "0.3",
@@ -44,7 +44,7 @@ def test_resnet18_learns_digits(tmp_path, train, images, accuracy):
 
 
 def test_resnet50_from_python_and_back(few, train, tmp_path):
-    """Weights that Python wrote give Python's logits here; written again they are the same, and load with torchvision's names."""
+    """Weights that Python wrote give Python's logits here. Written again they are the same, and load with torchvision's names."""
     python(TWIN, "weights", "resnet50", 10, tmp_path / "python.safetensors")
     output, _ = train(1, "resnet50", few, "--epochs", "0", "--weights", tmp_path / "python.safetensors", "--logits", tmp_path / "ours.safetensors")
     exported = output.folder / "model.safetensors"
@@ -56,7 +56,7 @@ def test_resnet50_from_python_and_back(few, train, tmp_path):
 
 
 def test_a_classifier_of_another_size_begins_anew(few, train, tmp_path):
-    """ImageNet's thousand classes; with --freeze backbone only the new classifier changes."""
+    """Weights with ImageNet's thousand classes. With --freeze backbone, only the new classifier changes."""
     python(TWIN, "weights", "resnet18", 1000, tmp_path / "python.safetensors")
     output, said = train(2, "resnet18", few, "--epochs", "1", "--batch-size", "40", "--weights", tmp_path / "python.safetensors", "--freeze", "backbone")
     assert "classifier (fc) of a different size" in said

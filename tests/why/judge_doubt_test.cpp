@@ -1,4 +1,4 @@
-// Verdicts where little is known, and ranks that must not be accused.
+// Verdicts if little is known, and ranks that must not be accused.
 #include <gtest/gtest.h>
 
 #include "verdict_cases.hpp"
@@ -143,7 +143,7 @@ TEST(Judge, DoesNotAccuseWhatItCannotSee) {
   });
 }
 
-// Ranks of an MPI program, which poll; all but one are in this call.
+// Ranks of an MPI program, which poll. All but one are in this call.
 Builder polling(int ranks, int elsewhere, const std::string& call) {
   Builder scene(ranks);
   for (int rank = 0; rank < ranks; ++rank) {

@@ -1,4 +1,4 @@
-// Verdicts on ranks that have not met yet, and on those of which nobody is known to wait.
+// Verdicts on ranks that have not met yet, and on jobs in which no rank is known to wait.
 #include <gtest/gtest.h>
 
 #include "verdict_cases.hpp"
@@ -19,14 +19,14 @@ Builder with_master(Builder scene) {
   return scene;
 }
 
-// All in the rendezvous but this one, for so long.
+// All ranks but this one have been in the rendezvous for this long.
 Builder at_rendezvous_but(int missing, double waited_s) {
   Builder scene = plain(4, missing, "init_process_group");
   scene.scene().started_ago_s = scene.scene().silent_s = waited_s;
   return scene;
 }
 
-// Ranks of a program in C that poll in MPI, and whose stacks may not be read.
+// Ranks of a C program that poll in MPI and whose stacks cannot be read.
 Builder polling_unseen(int ranks) {
   Builder scene(ranks);
   for (int rank = 0; rank < ranks; ++rank) {

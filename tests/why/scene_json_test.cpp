@@ -13,7 +13,7 @@ TEST(SceneJson, KeepsThatARankTimedOut) {
   ASSERT_TRUE(again.has_value());
   EXPECT_TRUE(again->ranks[1].timed_out);
   EXPECT_EQ(judge(*again).headline, judge(scene).headline);
-  // Older evidence does not tell.
+  // Evidence stored by an older muster lacks this field.
   std::string older = json;
   const std::string field = ",\"timed_out\":true";
   ASSERT_NE(older.find(field), std::string::npos) << json;

@@ -11,7 +11,7 @@ namespace muster::why {
 
 class SceneBuilder {
  public:
-  // Ranks that compute nothing, with a recorder and a default group in which nothing was done yet.
+  // Idle ranks with a recorder and a default group in which nothing has happened yet.
   explicit SceneBuilder(int ranks, int per_host = 1) {
     for (int rank = 0; rank < ranks; ++rank) {
       const std::string host = "n" + std::to_string(rank / per_host + 1);
@@ -30,7 +30,7 @@ class SceneBuilder {
     scene_.silent_s = scene_.started_ago_s = 600;
   }
 
-  // Linear in the ranks.
+  // Cost: linear in the ranks.
   inspect::RankView& rank(int number) {
     for (auto& [name, host] : scene_.hosts) {
       for (inspect::RankView& view : host.ranks) {
@@ -52,7 +52,7 @@ class SceneBuilder {
     return rank(number).groups.back();
   }
 
-  // The rank has ended this one.
+  // The rank has completed this operation.
   SceneBuilder& did(int number, const std::string& operation, int sequence,
                     const std::string& name = "0", std::vector<int> ranks = {}) {
     inspect::Group& of = group(number, name, std::move(ranks));
@@ -65,7 +65,7 @@ class SceneBuilder {
     of.begun = of.done = of.begun_before = of.done_before = sequence;
     return *this;
   }
-  // The rank is in this one, and has done those before it.
+  // The rank is in this operation and has completed those before it.
   SceneBuilder& in(int number, const std::string& operation, int sequence, double age,
                    const std::string& name = "0", std::vector<int> ranks = {}) {
     inspect::Group& of = group(number, name, std::move(ranks));
@@ -78,7 +78,7 @@ class SceneBuilder {
     of.done = of.done_before = sequence - 1;
     return *this;
   }
-  // All ranks but one.
+  // The same for all ranks but one.
   SceneBuilder& others_in(int but, const std::string& operation, int sequence, double age) {
     for (const RankState& state : scene_.ranks) {
       if (state.rank != but) in(state.rank, operation, sequence, age);
@@ -93,7 +93,8 @@ class SceneBuilder {
     process(number).cpu = cpu;
     return *this;
   }
-  // Innermost first: "train.py:57 load", "/x/torch/distributed/distributed_c10d.py:9 all_reduce".
+  // Frames, innermost first: "train.py:57 load", "/x/torch/distributed/distributed_c10d.py:9
+  // all_reduce".
   SceneBuilder& python(int number, const std::vector<std::string>& frames) {
     inspect::Stack stack{.source = "py-spy", .python = true};
     for (const std::string& text : frames) {

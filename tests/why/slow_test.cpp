@@ -7,7 +7,7 @@
 namespace muster::why {
 namespace {
 
-// Rank 2 of 4 is in collectives less than the others.
+// Rank 2 of 4 spends less time in collectives than the others.
 Builder with_straggler() {
   Builder scene(4);
   for (const int rank : {0, 1, 2, 3}) {
@@ -50,7 +50,8 @@ TEST(JudgeSlow, LeavesOutRanksWithoutCollectives) {
     scene.did(rank, "all_reduce", 7);
   }
   EXPECT_EQ(judge_slow(scene).kind, Kind::kBalanced) << all_of(judge_slow(scene));
-  // One that has not begun what the others wait in is late, even if it was never seen in any.
+  // A rank that has not begun the collective in which the others wait is late, even if it was never
+  // seen in one.
   scene.group(3).begun = scene.group(3).begun_before = 6;
   EXPECT_EQ(judge_slow(scene).ranks, std::vector<int>{3});
 
@@ -113,7 +114,8 @@ TEST(JudgeSlow, IsFitForLargeNetworks) {
       view.connections.push_back(between(rank, i % kHosts, rank == 7 || i % kHosts == 7));
     }
   }
-  EXPECT_EQ(judge_slow(scene).hosts, std::vector<std::string>{"n8"});  // within CTest's timeout
+  // Limited by CTest's time-out.
+  EXPECT_EQ(judge_slow(scene).hosts, std::vector<std::string>{"n8"});
 }
 
 }  // namespace

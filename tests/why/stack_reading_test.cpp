@@ -86,7 +86,7 @@ TEST(ReadStacks, LeavesOutFramesOfLibraries) {
   EXPECT_EQ(
       native_reading({"void torch::autograd::f", "caffe2::g", "mpi_barrier_", "hop", "main"}).place,
       "hop() <- main()");
-  // Since Python 3.11, os.path is frozen.
+  // Since Python 3.11, os.path is a frozen module.
   const StackReading polls = python_reading(
       {{"exists", "<frozen genericpath>", 19}, {"wait_for_file", "/home/u/train.py", 7}});
   EXPECT_TRUE(polls.own_code_innermost);

@@ -1,4 +1,4 @@
-// Tables of scenes and the verdicts on them.
+// Tables of scenes and their verdicts.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct VerdictCase {
   Kind kind;
   bool hang;
   std::vector<int> ranks;
-  const char* part = "";  // of the text
+  const char* part = "";  // must be part of the text
 };
 
 inline std::string all_of(const Verdict& verdict) {
@@ -48,7 +48,7 @@ inline Builder missing(double age = 94) {
   return scene;
 }
 
-// Without a recorder.
+// A scene without a recorder.
 inline Builder plain(int ranks, int elsewhere, const std::string& function) {
   Builder scene(ranks);
   for (int rank = 0; rank < ranks; ++rank) {

@@ -1,4 +1,4 @@
-"""What `muster check` finds beforehand, beyond the faults in tests/checks."""
+"""Failures that `muster check` finds beforehand, beyond the faults in tests/checks."""
 from tests.explain.recipes.recipe import Recipe, lab, on
 from tests.explain.recipes.training import TRAIN
 
@@ -7,7 +7,7 @@ CHECK = "muster check --json -H n[1-3] "
 TORCHRUN = CHECK + "--engine torchrun --activate 'PATH=TORCH:$PATH' "
 SCRIPT = "-- python HERE/train.py"
 
-# A virtual environment with what muster reads of PyTorch; nothing imports it.
+# A virtual environment with the files of PyTorch that muster reads. Nothing imports it.
 PACKAGES = "venv/lib/python3.11/site-packages"
 CUDA_TORCH = {"train.py": TRAIN, "venv/pyvenv.cfg": "home = /usr/bin\n", "venv/bin/torchrun": "#!HERE/venv/bin/python3\n", f"{PACKAGES}/torch/__init__.py": "",
               f"{PACKAGES}/torch/version.py": "__version__ = '2.13.0'\ncuda = '13.0'\nhip = None\n",

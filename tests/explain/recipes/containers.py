@@ -1,4 +1,4 @@
-"""What differs inside containers."""
+"""Failures that occur only inside containers."""
 from tests.explain.recipes.recipe import Recipe
 
 RECIPES = [

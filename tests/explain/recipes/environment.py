@@ -1,8 +1,9 @@
-"""What a Python script needs is not on the host, or does not fit."""
+"""Something that a Python script needs is missing on the host, or does not match."""
 from tests.explain.recipes.recipe import Recipe, on
 
 EXTENSION = "echo 'void missing_function(void); void *PyInit_fast(void) { missing_function(); return 0; }' | gcc -shared -fPIC -o /tmp/fast.so -xc -"
-# A module that wants a version of {library} that no host has: the linker saw a stand-in with that version.
+# A module that requires a version of {library} that no host has, because it was linked with a stand-in of
+# that version.
 NEWER = ("cd /tmp; echo '{version} {{ global: newest; }};' > map; echo 'int newest(void) {{ return 0; }}' | gcc -shared -fPIC -nostdlib -Wl,-soname,{library} "
          "-Wl,--version-script=map -o stand-in.so -xc -; echo 'int newest(void); int PyInit_fast(void) {{ return newest(); }}' | "
          "gcc -shared -fPIC -nostdlib -o fast.so -xc - -xnone ./stand-in.so; rm stand-in.so map")

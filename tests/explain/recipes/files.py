@@ -29,7 +29,7 @@ SAVE_TO_SCRATCH = "import torch\ntorch.save(torch.zeros(1 << 20), '/scratch/mode
 
 
 def scratch(options):
-    """(make, undo) of a file system on n2."""
+    """Returns (make, undo) for a file system on n2."""
     return [on("n1,n2", "mkdir -p /scratch; chmod 1777 /scratch"), on("n2", f"mount -t tmpfs -o {options} none /scratch")], [on("n2", "umount /scratch"), on("n1", "rm -rf /scratch/*")]
 
 

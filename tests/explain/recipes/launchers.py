@@ -1,4 +1,5 @@
-"""The launcher was called in a wrong way, or does not find on the hosts what it starts."""
+"""The launcher was called incorrectly, or does not find the programs that it must start on the
+hosts."""
 from tests.explain.recipes.recipe import Recipe, on
 from tests.run.launchers import MPI
 

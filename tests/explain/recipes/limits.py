@@ -1,4 +1,4 @@
-"""Limits of a login, and of a host."""
+"""Limits of a login or of a host."""
 from tests.explain.recipes.recipe import Recipe
 
 OPEN = "files = [open('/etc/hostname') for _ in range(100)]\n"
@@ -6,11 +6,11 @@ THREADS = "import threading, time\nfor _ in range(100):\n    threading.Thread(ta
 
 
 def on_second_rank(before, script):
-    """The script under Open MPI 5; `before` sets a limit for rank 1."""
+    """Runs the script under Open MPI 5. `before` sets a limit for rank 1."""
     return f"mpirun --tag-output -H n1,n2 bash -c 'test $OMPI_COMM_WORLD_RANK = 0 || {before}; exec python3 HERE/{script}'"
 
 
-# ud2, which no x86 CPU has; 0 is such an instruction on arm64.
+# ud2 on x86, and 0 on arm64: instructions that no CPU supports.
 NEW_INSTRUCTION = """import ctypes, mmap, platform
 code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 code.write(bytes([15, 11]) if platform.machine() == "x86_64" else bytes(4))

@@ -23,7 +23,7 @@ if dist.get_rank() == 1:
     os.kill(os.getpid(), signal.SIGKILL)
 time.sleep(60)
 """
-# The kernel log is that of the machine; the last lines are about this process.
+# The kernel log is shared by the whole machine, so only its last lines are about this process.
 IN_A_SMALL_CGROUP = """mkdir -p /cgroup; mount -t cgroup -o memory none /cgroup; mkdir /cgroup/$$; echo 60M > /cgroup/$$/memory.limit_in_bytes
 trap 'rmdir /cgroup/$$; umount /cgroup' EXIT
 (echo 0 > /cgroup/$$/cgroup.procs; exec python3 -c 'shard = bytearray(200 << 20)') || true

@@ -1,5 +1,5 @@
-// A rank that does what its first argument says: "well" and "wait" end well, or else rank 1 fails.
-// The second argument is a number of seconds or an exit code.
+// A rank that does what its first argument says. With "well" and "wait" all ranks succeed;
+// otherwise rank 1 fails. The second argument is a number of seconds or an exit code.
 #include <mpi.h>
 #include <unistd.h>
 

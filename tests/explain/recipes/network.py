@@ -1,4 +1,4 @@
-"""Networks that do not connect the hosts, and interfaces that are not there."""
+"""Networks that do not connect the hosts, and interfaces that do not exist."""
 from pathlib import Path
 
 from tests.explain.recipes.recipe import Recipe, on
@@ -8,7 +8,7 @@ FIREWALL = {"firewall.py": (Path(__file__).parents[2] / "checks/rejecting_firewa
 
 
 def reject(host, *addresses, how="rst"):
-    """The host's own firewall refuses connections from these addresses, except ssh."""
+    """The host's own firewall rejects connections from these addresses, except ssh."""
     return on(host, "; ".join(f"python3 HERE/firewall.py reject {how} {address}" for address in addresses))
 
 
@@ -18,7 +18,7 @@ def open_again(hosts):
 
 N1, N2, LAUNCHER = "198.18.1.1", "198.18.1.2", "198.18.0.1"
 
-# The store is on n3, which both others reach.
+# The store is on n3, which both other hosts reach.
 RANKS = " & ".join(f"ssh {host} MASTER_ADDR=n3 MASTER_PORT=29500 RANK={rank} WORLD_SIZE=3 timeout 80 TORCH/python HERE/train.py" for rank, host in enumerate(("n3", "n1", "n2"))) + " & wait"
 
 RECIPES = [

@@ -1,4 +1,4 @@
-"""Ports that somebody else uses."""
+"""Ports that another process uses."""
 from tests.explain.recipes.recipe import Recipe, lab, on
 from tests.explain.recipes.training import TRAIN
 

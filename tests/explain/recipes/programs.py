@@ -4,8 +4,8 @@ from tests.explain.recipes.recipe import Recipe
 
 OPEN_MPI = "mpirun -np 2 -H n1,n2 --mca btl_tcp_if_include 198.18.0.0/16"
 COMMANDS = ON_HOSTS | {"openmpi4": OPEN_MPI, "openmpi5": OPEN_MPI}
-# On two hosts, a rank that dies without a word is hard to recognise: Open MPI may report only the rank that lost its peer, MPICH only the number of
-# the signal, as if it were an exit code, and Intel MPI nothing.
+# On two hosts, a rank that dies without a message is hard to recognise: Open MPI may report only the rank that lost its peer, MPICH only
+# the number of the signal, as if it were an exit code, and Intel MPI nothing.
 ON_ONE_HOST = {mpi: command.replace("-ppn 1 ", "").replace("n1,n2", "n1:2" if mpi.startswith("openmpi") else "n1") for mpi, command in COMMANDS.items()}
 
 

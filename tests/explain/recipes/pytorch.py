@@ -1,4 +1,4 @@
-"""A PyTorch script fails under torchrun, or does not come to its first step."""
+"""A PyTorch script fails under torchrun, or does not reach its first step."""
 from tests.explain.recipes.recipe import Recipe
 
 GLOO = "import torch, torch.distributed as dist\ndist.init_process_group('gloo')\n"
@@ -6,7 +6,7 @@ TORCHRUN = "TORCH/torchrun --standalone --nproc-per-node"
 
 
 def script(id, name, text, processes=2, **more):
-    """torchrun on n1, whose ranks all run this script."""
+    """Runs torchrun on n1, with this script as every rank."""
     follows = ("torchrun-first-failure", *more.pop("follows", ()))
     more.setdefault("benign", ("omp-num-threads-one",) if processes > 1 else ())
     return Recipe(id, name, f"ssh n1 '{TORCHRUN} {processes} HERE/train.py'", files={"train.py": text}, follows=follows, **more)

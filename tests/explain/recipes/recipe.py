@@ -1,4 +1,4 @@
-"""What a recipe is: how to make one failure of the catalogue happen in a lab, and what must name it."""
+"""A recipe: how to make one failure of the catalogue happen in a lab, and which command must name it."""
 import importlib
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tests.run.launchers import DEPS, MPI, SYSTEM_PATH
 
 @dataclass(frozen=True)
 class Step:
-    """A line for root's shell on each of some hosts, or words for `muster lab`."""
+    """A line for root's shell on some hosts, or words for `muster lab`."""
     hosts: tuple = ()
     line: str = ""
     words: tuple = ()
@@ -21,33 +21,34 @@ def on(hosts, line):
 
 
 def lab(*words):
-    """lab("break", "n2", "small-shm")"""
+    """For example lab("break", "n2", "small-shm")."""
     return Step(words=words)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """In steps, the command and the files, these words are replaced: HERE by the folder of the recipe's files, which all hosts see;
-    PROGRAM by the MPI program (mpi_program.cxx), linked to the recipe's `mpi`; TORCH by the folder of the Python that has PyTorch.
+    """These words are replaced in steps, the command and the files: HERE by the folder of the recipe's files, which all hosts
+    see; PROGRAM by the MPI program (mpi_program.cxx), linked to the recipe's `mpi`; TORCH by the folder of the Python that has
+    PyTorch.
     """
-    id: str  # the failure, in the catalogue
+    id: str  # the failure's id in the catalogue
     name: str  # what goes wrong, in a few words; unique
-    command: str  # for the launcher's shell, as the ordinary user. `muster check --json ...` must find the failure; else the output is the log
+    command: str  # run in the launcher's shell as the ordinary user. `muster check --json ...` must find the failure; the output of other commands is the log
     make: tuple = ()  # steps that break something
-    undo: tuple = ()  # steps after which the lab is as before
-    files: dict = None  # name: content; a file that begins with #! is executable
-    hosts: tuple = None  # whom muster must name; None: the log does not tell
-    ranks: tuple = None  # no other rank is named
-    says: str = ""  # a pattern in the first cause's title or fix, such as the name of the host that the log mentions
-    also: tuple = ()  # other findings of the check; or causes that the log shows too, behind the first
-    follows: tuple = ()  # consequences that the log shows too, and that must be called so
-    benign: tuple = ()  # what the log shows too, and what nobody may take for the cause
+    undo: tuple = ()  # steps that restore the lab
+    files: dict = None  # name: content; a file that begins with #! is made executable
+    hosts: tuple = None  # the hosts that muster must name; None: the log does not show them
+    ranks: tuple = None  # no other rank may be named
+    says: str = ""  # a pattern in the first cause's title or fix, such as the name of a host in the log
+    also: tuple = ()  # further findings of the check, or further causes in the log after the first
+    follows: tuple = ()  # consequences that the log also shows, and that muster must report as such
+    benign: tuple = ()  # what the log also shows, and what must not be taken for the cause
     lab: str = "hosts=3"  # flags of `lab up`; recipes with equal flags share a lab. slurm=yes: with Slurm
-    own_lab: bool = False  # for what cannot be undone
+    own_lab: bool = False  # if the failure cannot be undone
     mpi: str = ""  # first in PATH: "openmpi4", "openmpi5", "mpich" or "intel"
-    within: int = 60  # seconds that the command takes at most on a quiet machine
+    within: int = 60  # limit for the command on a quiet machine, in seconds
     explains: str = ""  # words for `muster explain` instead of the log; "RUN" is the run that the command started
-    ci: bool = False  # one of the few that CI runs
+    ci: bool = False  # whether CI runs it; CI runs only a few
 
     @property
     def is_check(self):
@@ -67,6 +68,6 @@ class Recipe:
 
 
 def all_recipes():
-    """Those of every module in this folder, by topic."""
+    """The recipes of all modules in this folder, by topic."""
     modules = [importlib.import_module(f"tests.explain.recipes.{file.stem}") for file in sorted(Path(__file__).parent.glob("*.py")) if file != Path(__file__)]
     return [recipe for module in modules for recipe in module.RECIPES]

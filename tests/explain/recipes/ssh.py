@@ -5,7 +5,7 @@ HOME = "/home/dev"
 
 
 def login(id, name, make, undo, **more):
-    """Bare mpirun of three hosts, whose second refuses the login."""
+    """Runs bare mpirun on three hosts, of which the second rejects the login."""
     return Recipe(id, name, f"mpirun {more.pop('flags', '')} -H n1,n2,n3 hostname", make, undo,
                   **{"mpi": "openmpi4", "says": "n2", "follows": ("ompi-daemons-not-started",), **more})
 

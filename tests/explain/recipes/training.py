@@ -1,4 +1,4 @@
-"""What recipes of several topics start: a short training script, and bare torchrun on several hosts, with the label of ClusterShell."""
+"""Programs for recipes of several topics: a short training script, and bare torchrun on several hosts, with ClusterShell's labels."""
 TRAIN = """import datetime, torch, torch.distributed as dist
 dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=20))
 ones = torch.ones(1)
@@ -9,7 +9,7 @@ dist.destroy_process_group()
 
 
 def torchrun(script, hosts="n1,n2", flags="", before=""):
-    """One agent on each host, and they meet on the first. `before` is a list of variables."""
+    """Starts one agent on each host; they meet on the first. `before` is a list of variables."""
     hosts = hosts.split(",")
     agent = (f"{before} TORCH/torchrun --nnodes {len(hosts)} --nproc-per-node 1 --rdzv-backend c10d --rdzv-id job --rdzv-endpoint {hosts[0]}:29400 {flags} "
              f"{script}")

@@ -1,4 +1,4 @@
-// Backends to try, the same way for MPI and for Gloo.
+// Backends to test, with the same interface for MPI and Gloo.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@ namespace tests {
 
 using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
 
-// All ranks: "mpi" as MPI numbers them, "gloo" as muster::join() says.
+// A backend of all ranks: "mpi" with MPI's numbering, "gloo" with that of muster::join().
 BackendPtr world(const std::string& name, std::chrono::milliseconds timeout);
 
-// The world, and of its subsets those that this rank is in: even or odd ranks, all but the first,
-// this rank alone, and all of them backwards.
+// The world, and those of its subsets that contain this rank: even or odd ranks, all but the first,
+// this rank alone, and all in reverse order.
 std::vector<std::pair<std::string, BackendPtr>> groups(const std::string& name,
                                                        const BackendPtr& world);
 

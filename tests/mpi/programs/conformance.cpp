@@ -1,6 +1,6 @@
-// Every collective x type x reduction x group of a backend, each result compared with what one
-// process computes by itself. Arguments: mpi or gloo. Says how many cases passed; a case that fails
-// is named, and the exit code is 1.
+// Tests every collective x type x reduction x group of a backend, and compares each result with one
+// that a single process computes. Argument: mpi or gloo. Prints how many cases passed. A failed
+// case is named, and the exit code is 1.
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -31,7 +31,7 @@ const std::map<ReduceOp::RedOpType, const char*> kNames = {
     {ReduceOp::BOR, "bor"}, {ReduceOp::BXOR, "bxor"}, {ReduceOp::PREMUL_SUM, "premul"}};
 const std::vector<int64_t> kLengths = {0, 17, 1000};
 
-// Small whole numbers, exact in every type, that differ by rank and place.
+// Small integers, exact in every type, that differ by rank and position.
 Tensor input(int rank, int64_t length, at::ScalarType type) {
   Tensor numbers = (at::arange(length, at::kLong) + 3 * rank).remainder(4) + 1;
   if (type == at::kBool) return numbers.remainder(2).to(type);
@@ -40,7 +40,7 @@ Tensor input(int rank, int64_t length, at::ScalarType type) {
       .to(type);
 }
 
-// What is computed in a type that torch itself has all operators for.
+// The type in which expected results are computed: torch has all operators for it.
 at::ScalarType wide(at::ScalarType type) {
   if (at::isComplexType(type)) return at::kComplexDouble;
   return at::isIntegralType(type, true) ? at::kLong : at::kDouble;
@@ -94,7 +94,8 @@ bool makes_sense(at::ScalarType type, ReduceOp::RedOpType op) {
          (type != at::kBool && type != at::kUInt16 && type != at::kUInt32 && type != at::kUInt64);
 }
 
-// What Gloo lacks or does in its own way; everything else must agree with it.
+// Whether Gloo supports the combination and computes it in the same way. In everything else the
+// backends must agree.
 bool gloo_has(at::ScalarType type, ReduceOp::RedOpType op) {
   static const std::set<at::ScalarType> kGloo = {at::kChar, at::kByte,  at::kInt,   at::kLong,
                                                  at::kHalf, at::kFloat, at::kDouble};
@@ -155,7 +156,7 @@ class Suite {
 void same(const Tensor& got, const Tensor& expected) {
   TORCH_CHECK(got.scalar_type() == expected.scalar_type() && got.numel() == expected.numel(),
               "another type or size");
-  // As bytes: torch compares not every type.
+  // Compares bytes, because torch cannot compare every type.
   if (got.numel() == 0) return;
   const Tensor a = got.contiguous().view({-1});
   const Tensor b = expected.contiguous().view({-1});
@@ -197,7 +198,7 @@ void reductions(Suite& suite, c10d::Backend& group, const std::string& label, at
     options.reduceOp = reduce_op(op);
     options.rootRank = root;
     group.reduce(mine, options)->wait();
-    // Gloo uses the others' tensors as scratch.
+    // Gloo uses the other ranks' tensors as scratch memory.
     if (rank == root || !suite.gloo())
       same(mine[0], rank == root ? reduced(all, op, type) : all[rank]);
   });
@@ -299,7 +300,7 @@ void movements(Suite& suite, c10d::Backend& group, const std::string& label, at:
     }
   });
   suite.run("all_to_all_base, uneven " + name, [&] {
-    // Rank r sends r + d + 1 rows to d.
+    // Rank r sends r + d + 1 rows to rank d.
     std::vector<int64_t> to;
     std::vector<int64_t> from;
     int64_t rows = 0;
@@ -312,7 +313,7 @@ void movements(Suite& suite, c10d::Backend& group, const std::string& label, at:
     }
     Tensor in = input(rank, rows * length, type).view({rows, length});
     Tensor out = at::empty({arriving, length}, type);
-    auto from_there = from;  // Gloo takes them away
+    auto from_there = from;  // Gloo moves from its argument
     group.alltoall_base(out, in, from_there, to, {})->wait();
     int64_t at = 0;
     for (int other = 0; other < size; ++other) {
@@ -412,7 +413,7 @@ void any_source(Suite& suite, c10d::Backend& group, const std::string& label) {
   group.barrier({})->wait();
 }
 
-// Nothing is begun: the error comes before MPI is called, on every rank.
+// The error occurs on every rank before MPI is called, so no operation begins.
 void refusals(Suite& suite, c10d::Backend& group) {
   suite.refused("a tensor that is not contiguous", "not contiguous", [&] {
     Tensors mine{at::ones({4, 4}).t()};

@@ -1,13 +1,12 @@
-// What a backend must survive. Argument: which trouble.
-//   mixed N SEED   N asynchronous operations of all kinds, waited for in random order
-//   in-flight      groups and works are dropped while their operations run
-//   crossed        ranks drop their groups in different orders
-//   stopped, killed   rank 1 stops or kills itself, the others want an all-reduce: they say what
-//   they learnt and how
-//                     long it took
-//   late           rank 1 comes to the all-reduce too late
-//   lonely         rank 0 waits for a message that nobody sends
-//   huge           more than 2^31 elements
+// Faults that a backend must survive. Argument: the fault.
+//   mixed N SEED      N asynchronous operations of all kinds, waited for in random order
+//   in-flight         groups and works are dropped while their operations run
+//   crossed           ranks drop their groups in different orders
+//   stopped, killed   rank 1 stops or kills itself; the others call an all-reduce, then print the
+//                     error that they got and how long it took
+//   late              rank 1 comes to the all-reduce too late
+//   lonely            rank 0 waits for a message that nobody sends
+//   huge              more than 2^31 elements
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -35,7 +34,7 @@ double sum_of_ranks(int size) {
 struct Pending {
   WorkPtr work;
   Tensors tensors;
-  double expected;  // in every element
+  double expected;  // expected in every element
 };
 
 void settle(Pending& pending) {
@@ -45,8 +44,8 @@ void settle(Pending& pending) {
                 " instead of ", pending.expected);
 }
 
-// All ranks draw the same numbers, so that the order of collectives is legal; only the waiting
-// differs.
+// All ranks draw the same random numbers, so that they begin collectives in the same order. Only
+// the order of waiting differs.
 Pending begin(c10d::Backend& group, std::mt19937& random) {
   const int rank = group.getRank();
   const int size = group.getSize();
@@ -93,7 +92,7 @@ Pending begin(c10d::Backend& group, std::mt19937& random) {
       pending.tensors = got;
       pending.expected = (rank + size - 1) % size;
       pending.work = group.recv(got, (rank + size - 1) % size, 5);
-      sending.reset();  // nobody has to keep a work
+      sending.reset();  // a caller need not keep a work object
     }
   }
   return pending;
@@ -145,19 +144,19 @@ int in_flight(const tests::BackendPtr& world) {
       group->allreduce(tensors, {});
     }
   }
-  world->barrier({})->wait();  // of another group: the others may still run
+  world->barrier({})->wait();  // in another group, so the operations may still run
   const auto until = Clock::now() + std::chrono::seconds(30);
   for (const auto& result : results)
     while (result[99999].item<float>() != static_cast<float>(world->getSize()))
       TORCH_CHECK(Clock::now() < until, "an operation never ended");
   std::printf("rank %d: all ended\n", world->getRank());
-  // And some that never will have ended when the process does.
+  // Also begin some operations that will not have ended when the process exits.
   Tensors tensors{at::ones({1000})};
   world->allreduce(tensors, {});
   return 0;
 }
 
-// What the others have to say about it.
+// Prints what the other ranks learn about it.
 int report(c10d::Backend& group, const std::function<WorkPtr()>& operation) {
   const auto began = Clock::now();
   try {

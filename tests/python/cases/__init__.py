@@ -1,6 +1,7 @@
-"""What a backend of torch.distributed is expected to do, as cases over the public API.
+"""The expectations for a backend of torch.distributed, as cases that use the public API.
 
-A case is called on every rank, asserts what must hold, and returns what it got; both backends must return the same.
+A case is called on every rank, asserts what must hold, and returns its results. Both backends must return the
+same results.
 """
 from typing import Callable
 
@@ -8,7 +9,7 @@ CASES: dict[str, Callable] = {}
 
 
 def case(name=None):
-    """Registers a function of (rank, size) under its name."""
+    """Registers a function of (rank, size) as a case with this name."""
 
     def register(function):
         key = name or function.__name__
@@ -20,7 +21,7 @@ def case(name=None):
 
 
 def load():
-    """Every case, in the order in which they are run."""
+    """Returns all cases in the order in which they run."""
     from . import collectives, groups, messages, training  # noqa: F401
 
     return CASES

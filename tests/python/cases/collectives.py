@@ -1,4 +1,4 @@
-"""Collectives: every type, every reduction, every form."""
+"""Collectives: every type, every reduction, every variant."""
 import tempfile
 import time
 from pathlib import Path
@@ -20,7 +20,7 @@ def called(dtype):
 
 
 def numbers(rank, dtype, count=6):
-    """Small whole numbers that differ from rank to rank, exact in every type."""
+    """Returns small integers that differ between ranks and are exact in every type."""
     if dtype == torch.bool:
         return torch.arange(count) % 2 == rank % 2
     return (torch.arange(count) % 3 + rank + 1).to(dtype)
@@ -157,11 +157,11 @@ def all_reduce_large(rank, size):
     return same(tensor[::99991].clone(), torch.full((11,), size * (size + 1) / 2))
 
 
-LARGE = 2_700_007  # float32: more than Open MPI is given at once
+LARGE = 2_700_007  # elements of float32: more than one call passes to Open MPI
 
 
 def large(rank, parts=1):
-    """Differs from place to place, and adds up exactly."""
+    """Values differ between positions, and sums are exact."""
     return (torch.arange(parts * LARGE) % 1009 + rank).float()
 
 
@@ -359,7 +359,7 @@ def all_to_all_single_with_nothing_for_some(rank, size):
 
 
 def nobody_passes_before_the_last_comes(rank, size, barrier):
-    """The last rank comes late, and leaves a file just before."""
+    """The last rank arrives late, and creates a file just before."""
     name = [tempfile.mktemp(prefix="muster-barrier-") if rank == 0 else None]
     dist.broadcast_object_list(name, src=0)
     if rank == size - 1:

@@ -1,4 +1,4 @@
-"""Groups, meshes of devices, and what is built on them."""
+"""Groups, device meshes, and features that use them."""
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
@@ -51,7 +51,7 @@ def a_group_of_one(rank, size):
 def groups_of_different_sizes_at_once(rank, size):
     groups = {last: dist.new_group(list(range(last + 1))) for last in range(size)}
     tensors = {last: torch.tensor([float(rank + 1)]) for last in range(size) if rank <= last}
-    # Each rank begins them in an order of its own.
+    # Each rank begins them in a different order.
     order = sorted(tensors, reverse=rank % 2 == 1)
     works = [dist.all_reduce(tensors[last], group=groups[last], async_op=True) for last in order]
     for work in works:
@@ -103,7 +103,7 @@ def split_of_a_split(rank, size):
 
 @case()
 def splits_of_the_same_ranks(rank, size):
-    """Each has a name of its own, whichever are gone."""
+    """Each group gets its own name, whichever groups are gone."""
     one, two = (dist.split_group(split_ranks=[list(range(size))]) for _ in range(2))
     dist.destroy_process_group(one)
     three = dist.split_group(split_ranks=[list(range(size))])
@@ -216,7 +216,7 @@ for label, calls in FUNCTIONAL.items():
 
 @case()
 def compiled_with_a_collective(rank, size):
-    """A graph of the compiler's with a collective in it; "eager": there is no C++ compiler on every host."""
+    """A compiled graph with a collective in it. Uses "eager", because not every host has a C++ compiler."""
 
     @torch.compile(backend="eager", fullgraph=True)
     def double_sum(tensor):

@@ -47,7 +47,7 @@ def isend_and_irecv_round_a_ring(rank, size):
 
 @case()
 def irecv_from_any(rank, size):
-    tag = 9  # of this case alone: other ranks may send messages of the next cases already
+    tag = 9  # used by this case only, because other ranks may already send messages of the next cases
     if rank == 1:
         dist.send(torch.tensor([5.0]), 0, tag=tag)
     if rank == 0:

@@ -1,4 +1,4 @@
-"""DistributedDataParallel with every option, and what else trains over a group."""
+"""DistributedDataParallel with every option, and other ways of training over a group."""
 import copy
 import shutil
 import tempfile
@@ -19,7 +19,7 @@ STEPS = 3
 
 
 class Net(nn.Module):
-    """Two layers and a buffer; `extra` is used by no output unless asked."""
+    """Two layers and a buffer. No output uses `extra` unless it is requested."""
 
     def __init__(self, extra=False):
         super().__init__()
@@ -52,7 +52,7 @@ def train(wrapped, rank, optimizer=None, steps=STEPS):
 
 
 def weights(module):
-    """After having seen that every rank has the same."""
+    """Returns the weights after checking that every rank has the same ones."""
     flat = torch.cat([p.detach().float().flatten() for p in module.parameters()])
     others = [torch.empty_like(flat) for _ in range(dist.get_world_size())]
     dist.all_gather(others, flat)
@@ -161,7 +161,7 @@ def ddp_own_hook(rank, size):
 
 
 def near_uncompressed(wrapped, rank):
-    """Half the bits are lost on the way, in whatever order they are added."""
+    """Half of the bits are lost in transfer, whatever the order of the sum."""
     torch.testing.assert_close(weights(train(wrapped, rank)), weights(train(DistributedDataParallel(model()), rank)), rtol=0.02, atol=0.002)
 
 
@@ -247,7 +247,7 @@ def sharded(size):
 
 @case()
 def fsdp2_fully_shard(rank, size):
-    """The same weights as one process that sees all the data."""
+    """The weights must equal those of a single process that sees all data."""
     whole, alone = sharded(size)
     for module, parts in ((whole, [rank]), (alone, range(size))):
         optimizer = torch.optim.SGD(module.parameters(), lr=0.1)

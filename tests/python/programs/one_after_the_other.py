@@ -1,4 +1,5 @@
-"""Runs scripts as `python` would, in one process, to import PyTorch once: SCRIPT WORD... -- SCRIPT WORD..."""
+"""Runs scripts one after the other in one process, as `python` would, so that PyTorch is imported only
+once: SCRIPT WORD... -- SCRIPT WORD..."""
 import runpy
 import sys
 

@@ -1,4 +1,4 @@
-"""Ranks that `muster why` can ask for their collectives. usage: records.py late FOLDER | records.py once FOLDER."""
+"""Ranks whose collectives `muster why` can ask for. usage: records.py late FOLDER | records.py once FOLDER."""
 import os
 import sys
 import time
@@ -38,7 +38,7 @@ def late():
 
 
 def once():
-    """One server in a folder of our own, and none without it or in a child."""
+    """There is one server in a private folder, and none without such a folder or in a child process."""
     assert servers() == 0, "there was no MUSTER_RECORDERS"
     wide, private = FOLDER / "wide", FOLDER / ("private" + "e" * 120)
     for folder, mode in ((wide, 0o750), (private, 0o700)):
@@ -55,7 +55,7 @@ def once():
     child = os.fork()
     if child == 0:
         _c10d.serve_records()
-        sys.exit(7 if servers() == 0 else 8)  # with everything that Python does at the end
+        sys.exit(7 if servers() == 0 else 8)  # a normal exit of Python, with everything that it does at its end
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert [file.name for file in private.iterdir()] == [str(os.getpid())]
     print("good", flush=True)

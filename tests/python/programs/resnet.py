@@ -1,4 +1,5 @@
-"""Messages round a ring, then a small ResNet on pictures that are made up: usage: resnet.py [BACKEND]. It knows nothing of muster."""
+"""Sends messages round a ring, then trains a small ResNet on random images. usage: resnet.py [BACKEND]. The script does not use
+muster."""
 import socket
 import sys
 

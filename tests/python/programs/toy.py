@@ -1,4 +1,5 @@
-"""A toy as tutorials have it: usage: toy.py EPOCHS SAVE_EVERY [BACKEND]. It knows nothing of muster."""
+"""A toy training as in tutorials. usage: toy.py EPOCHS SAVE_EVERY [BACKEND]. The script does not use
+muster."""
 import os
 import sys
 import tempfile

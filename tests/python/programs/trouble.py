@@ -1,4 +1,5 @@
-"""What goes wrong, and what must not: usage: trouble.py FAULT, over "mpi"."""
+"""Faults that ranks must survive, and things that must not go wrong, over "mpi". usage:
+trouble.py FAULT."""
 import os
 import resource
 import signal
@@ -10,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 TIMEOUT = timedelta(seconds=60)
-SHORT = timedelta(seconds=12)  # where somebody is missing
+SHORT = timedelta(seconds=12)  # time-out if a rank is missing
 
 
 def say(text):
@@ -24,7 +25,7 @@ def all_reduce():
 
 
 def survive(act):
-    """Rank 1 acts; the others wait for it, and say what they are told."""
+    """Rank 1 makes the fault. The others wait for it and print the error that they get."""
     dist.init_process_group("mpi", timeout=SHORT)
     all_reduce()
     if dist.get_rank() == 1:
@@ -49,14 +50,15 @@ def killed():
 
 def late():
     def sleep():
-        time.sleep(1000)  # the others have long left, and the test ends this one
+        time.sleep(1000)  # the others have left long ago, and the test ends this process
         sys.exit(0)
 
     survive(sleep)
 
 
 def raises():
-    """One rank fails in its own code while the others wait for it, with half an hour's patience."""
+    """One rank fails in its own code while the others wait for it with the default time-out of
+    half an hour."""
     dist.init_process_group("mpi")
     all_reduce()
     if dist.get_rank() == 1:
@@ -65,7 +67,7 @@ def raises():
 
 
 def forks():
-    """A child that leaves by exit() must not take MPI with it, nor use it."""
+    """A child process that calls exit() must neither end nor use MPI."""
     dist.init_process_group("mpi", timeout=TIMEOUT)
     group = dist.new_group()
     all_reduce()
@@ -89,14 +91,14 @@ def never_destroyed():
 
 
 def begin_with_gloo(port, backwards=False):
-    """MPI's rank and size; Gloo counts the ranks alike, or from the other end."""
+    """Initialises Gloo with MPI's rank and size, or with the ranks in reverse order."""
     rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=size - 1 - rank if backwards else rank, world_size=size, timeout=TIMEOUT)
     return rank, size
 
 
 def beside_gloo():
-    """A group over MPI in a job whose default is Gloo's."""
+    """A group over MPI in a job whose default backend is Gloo."""
     _, size = begin_with_gloo(29512)
     group = dist.new_group(backend="mpi")
     tensor = torch.ones(3)
@@ -114,7 +116,7 @@ def other_numbers():
 
 
 def by_device():
-    """The other spelling; it has a store and a rendezvous."""
+    """The other way to name the backend; it uses a store and a rendezvous."""
     rank, size = os.environ["OMPI_COMM_WORLD_RANK"], os.environ["OMPI_COMM_WORLD_SIZE"]
     os.environ.update(RANK=rank, WORLD_SIZE=size, MASTER_ADDR="127.0.0.1", MASTER_PORT="29514")
     dist.init_process_group("cpu:mpi", timeout=TIMEOUT)
@@ -123,7 +125,7 @@ def by_device():
 
 
 def first_group_of_some():
-    """MPI begins with all ranks, though only some are in the group."""
+    """MPI is initialised on all ranks, although only some are in the group."""
     rank, _ = begin_with_gloo(29515)
     group = dist.new_group([1], backend="mpi")
     if rank == 1:
@@ -132,13 +134,14 @@ def first_group_of_some():
 
 
 def not_waited_for():
-    """What follows an operation is Python, and the script ends before it does."""
+    """The callback of an operation is Python code, and the script ends before the operation
+    does."""
     dist.init_process_group("mpi", timeout=TIMEOUT)
     dist.all_reduce(torch.ones(1 << 20), async_op=True).get_future().then(lambda done: print("good", flush=True))
 
 
 def refused_groups():
-    """By PyTorch, for "mpi": what the document says."""
+    """Checks what docs/python.md says that PyTorch does for "mpi"."""
     dist.init_process_group("mpi", timeout=TIMEOUT)
     told = []
     for options in ({"backend": "gloo"}, {"ranks": [0, 1], "use_local_synchronization": True}):
@@ -151,7 +154,7 @@ def refused_groups():
 
 
 def usage():
-    """Kilobytes and open files of this process."""
+    """Returns the kilobytes and open files of this process."""
     return resource_now("VmRSS"), len(os.listdir("/proc/self/fd"))
 
 
@@ -161,13 +164,13 @@ def resource_now(name):
 
 
 def cycle(number):
-    """A group of all, one of some, and one split off: made, used, destroyed."""
+    """Makes, uses and destroys a group of all ranks, one of some, and one that is split off."""
     size = dist.get_world_size()
     for group in (dist.new_group(), dist.new_group([0, size - 1]), dist.split_group(split_ranks=[list(range(size))])):
         if group is not None and group != dist.GroupMember.NON_GROUP_MEMBER:
             dist.all_reduce(torch.ones(16), group=group)
             dist.destroy_process_group(group)
-    if number % 50 == 49:  # and the world itself
+    if number % 50 == 49:  # and the default group
         dist.destroy_process_group()
         dist.init_process_group("mpi", timeout=TIMEOUT)
 
@@ -176,7 +179,7 @@ def cycles():
     count = int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     dist.init_process_group("mpi", timeout=TIMEOUT)
-    for number in range(100):  # what is made once
+    for number in range(100):  # create what is created only once
         cycle(number)
     memory, files = usage()
     for number in range(count):
@@ -212,7 +215,8 @@ def mpi4py_second():
 
 
 def mpi4py_single():
-    """The program gave MPI one thread only: the backend cannot be used, and says so."""
+    """The program initialised MPI for a single thread, so the backend cannot be used and reports
+    that."""
     import mpi4py
 
     mpi4py.rc.thread_level = "single"

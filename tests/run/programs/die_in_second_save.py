@@ -1,4 +1,5 @@
-"""Runs a script, and kills itself by SIGKILL when the script replaces its checkpoint for the second time. After a restart it does not.
+"""Runs a script, and kills itself with SIGKILL when the script replaces its checkpoint for the second time. Does not do so after a
+restart.
 
 usage: die_in_second_save.py SCRIPT [ARGUMENT...]"""
 import os

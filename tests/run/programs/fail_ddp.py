@@ -1,5 +1,5 @@
-"""Ranks that sum a tensor over Gloo until one of them fails: it raises, exits with 3, or sleeps until the others time out. An
-ordinary script that knows nothing of muster.
+"""Ranks that sum a tensor over Gloo until one of them fails: it raises an exception, exits with 3, or sleeps until the
+others time out. An ordinary script that does not use muster.
 
 usage: fail_ddp.py raise|exit|sleep RANK"""
 import sys

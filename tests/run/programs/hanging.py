@@ -1,4 +1,4 @@
-"""Trains in steps over Gloo, until rank 1 waits for a shard of its data that does not come."""
+"""Trains in steps over Gloo until rank 1 waits for a part of its data that never arrives."""
 import datetime
 import os
 import sys

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The login shell of a hostile host. It runs the real command and rewrites what the command says, by the rules in /etc/hostile.json:
+"""The login shell of a hostile host. It runs the real command and rewrites its output by the rules in /etc/hostile.json:
 
     {"command": REGEX, "line": REGEX, "set": [[PATH, VALUE], ...], "replace": [[OLD, NEW], ...], "before": SAY, "instead": SAY, "after": SAY}
 
-A rule holds for commands and for lines of standard output that its expressions match. `set` changes fields of a line's JSON, `replace`
-its bytes. SAY is a list of texts, which are bytes in Latin-1, or of [TEXT, TIMES]. `err` is said on standard error when the command starts.
+A rule applies to commands and to lines of standard output that its expressions match. `set` changes fields of a line's JSON, `replace`
+its bytes. SAY is a list of texts (bytes as Latin-1) or of [TEXT, TIMES]. `err` is written to standard error when the command starts.
 """
 import json
 import os
@@ -30,7 +30,7 @@ def write(data, fd):
 
 
 def changed(value, path, new):
-    """The value with another one at the path; a path that does not lead anywhere changes nothing."""
+    """Returns the value with a part replaced. A path that does not exist changes nothing."""
     if not path:
         return new
     try:
@@ -83,7 +83,7 @@ def main():
     if any("line" in rule for rule in rules):
         for line in child.stdout:
             pass_on(line, rules)
-    else:  # it may speak in other units than lines
+    else:  # the other side need not send lines
         while data := os.read(child.stdout.fileno(), 65536):
             write(data, 1)
     os._exit(next((rule["code"] for rule in rules if "code" in rule), child.wait() & 255))

@@ -1,8 +1,9 @@
-// What the training programs share: a linear model, data that follow from the rank, and what the
-// tests want to see.
+// Shared by the training programs: a linear model, data that depend on the rank, and what the tests
+// need to see.
 //
-// Data are small integers and the rate is a power of two, so that every sum is exact in a double:
-// the weights are the same, to the last bit, in whatever order an engine adds the gradients up.
+// The data are small integers and the learning rate is a power of two, so that every sum is exact
+// in a double. So the weights are equal to the last bit, in whatever order an engine adds the
+// gradients.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ namespace linear_model {
 
 using Vector = std::array<double, 3>;
 
-constexpr int kSteps = 5;    // more would need more bits than a double has
+constexpr int kSteps = 5;    // more steps would exceed the precision of a double
 constexpr int kSamples = 4;  // of each rank
 constexpr double kRate = 1.0 / 64;
 constexpr Vector kTruth = {1, -2, 3};
@@ -31,7 +32,7 @@ inline double feature(int rank, int sample, int column) {
   return (7 * rank + 3 * sample + 5 * column * column + sample * column) % 5 - 2;
 }
 
-// Of half the squared error over the rank's own data.
+// The gradient of half the squared error over the rank's own data.
 inline Vector gradient(int rank, const Vector& weights) {
   Vector sum{};
   for (int sample = 0; sample < kSamples; ++sample) {
@@ -50,13 +51,13 @@ struct Place {
   int local_rank = 0;
 };
 
-// What the command line asks for beyond training:
-//   show NAME ...                 each rank prints these variables of its environment
-//   forever                       train until somebody ends it; "up" after the first step
-//   fail RANK CODE [RANK CODE]    like forever, but at step 20 these ranks end with the code; -11:
-//   by signal 11
-//   abort RANK CODE [MESSAGE]     likewise, but the rank prints the message to standard error and
-//   ends all ranks, as MPI_Abort does
+// Tasks from the command line, besides training:
+//   show NAME ...                 each rank prints these environment variables
+//   forever                       train until a signal ends it; prints "up" after the first step
+//   fail RANK CODE [RANK CODE]    like forever, but at step 20 these ranks exit with the code;
+//                                 -11: by signal 11
+//   abort RANK CODE [MESSAGE]     the same, but the rank prints the message to standard error and
+//                                 ends all ranks, as MPI_Abort does
 struct Wishes {
   bool forever = false;
   bool abort = false;
@@ -115,7 +116,7 @@ inline void fail_if_wished(const Wishes& wishes, const Place& place, void (*end_
 }
 
 // `sum_up` adds the vectors of all ranks; every rank calls it once per step. `end_all` ends all
-// ranks with a code.
+// ranks with an exit code.
 template <class SumUp>
 void train(
     const Wishes& wishes, const Place& place, SumUp sum_up,

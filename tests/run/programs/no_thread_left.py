@@ -1,4 +1,4 @@
-"""Runs a script, and fails if a thread is left when the script has ended: Python aborts where such a thread still lets go of a tensor.
+"""Runs a script, and fails if a thread is left when the script has ended. Python aborts if such a thread then releases a tensor.
 
 usage: no_thread_left.py SCRIPT [ARGUMENT...]"""
 import os

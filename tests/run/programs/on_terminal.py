@@ -1,6 +1,7 @@
-"""Runs a command on a terminal of its own, for at most SECONDS: on_terminal.py SECONDS COMMAND...
+"""Runs a command on a new terminal, for at most SECONDS: on_terminal.py SECONDS COMMAND...
 
-Prints JSON: what the terminal got (bytes in Latin-1), the exit code, and the most memory that the command, or a process that it waited for, used.
+Prints JSON: the terminal's output (bytes as Latin-1), the exit code, and the peak memory of the command and of the processes that it
+waited for.
 """
 import json
 import os
@@ -20,7 +21,7 @@ def read(master, until):
             break
         try:
             data = os.read(master, 65536)
-        except OSError:  # it has ended
+        except OSError:  # the command has ended
             return seen, False
         seen += data[:KEPT - len(seen)]
     return seen, True

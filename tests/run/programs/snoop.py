@@ -1,6 +1,7 @@
-"""What this process can learn about, or do to, the processes of another user on this host: one line for each thing that works.
+"""Finds out what this process can learn about, or do to, the processes of another user on this host. Prints one line for
+each thing that works.
 
-snoop.py UID, with the secrets to look for on standard input."""
+usage: snoop.py UID, with the secrets to search for on standard input."""
 import os
 import socket
 import stat
@@ -19,7 +20,7 @@ def tells(path):
 
 
 def lets_in(address):
-    """A Unix socket of the other user's."""
+    """Tries to connect to a Unix socket of the other user."""
     for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
         try:
             with socket.socket(socket.AF_UNIX, kind) as connection:
@@ -37,7 +38,7 @@ for top in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/home"):
         for path in (os.path.join(folder, name) for name in names):
             try:
                 mode = os.lstat(path).st_mode
-            except OSError:  # it has just been removed
+            except OSError:  # just removed
                 continue
             if stat.S_ISREG(mode) and tells(path):
                 print("read", path)

@@ -1,6 +1,6 @@
-"""Trains a linear model with DistributedDataParallel: a script as people have it, which knows nothing of muster.
+"""Trains a linear model with DistributedDataParallel: an ordinary script that does not use muster.
 
-The data are those of linear_model.hpp; the loss is scaled so that DDP's mean of the gradients is their sum.
+The data are those of linear_model.hpp. The loss is scaled so that DDP's mean of the gradients is their sum.
 """
 import os
 import socket

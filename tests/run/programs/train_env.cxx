@@ -1,6 +1,6 @@
-// Trains a linear model with what `env://` gives and nothing else: RANK, WORLD_SIZE, LOCAL_RANK,
-// MASTER_ADDR, MASTER_PORT, and libtorch's TCPStore to meet. It knows nothing of muster and is no
-// part of its build. linear_model.hpp says what it takes.
+// Trains a linear model, using only the variables of `env://` (RANK, WORLD_SIZE, LOCAL_RANK,
+// MASTER_ADDR, MASTER_PORT) and libtorch's TCPStore. A user's program: it does not use muster and
+// is not part of its build. linear_model.hpp describes the arguments.
 #include <cstring>
 #include <stdexcept>
 
@@ -18,7 +18,7 @@ std::string variable(const char* name) {
   return value;
 }
 
-// As torch's env:// does: rank 0 holds the store unless torchrun's agent does already.
+// As torch's env:// does: rank 0 serves the store unless torchrun's agent already does.
 c10::intrusive_ptr<c10d::TCPStore> join(const linear_model::Place& place) {
   const char* agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
   c10d::TCPStoreOptions options;
@@ -58,7 +58,7 @@ class Exchange {
     return sum;
   }
 
-  // The store lives as long as the rank that holds it: it must not go first.
+  // The store lives as long as rank 0, so rank 0 must leave last.
   void leave() {
     if (place_.rank != 0) store_->add("train_env/left", 1);
     while (place_.rank == 0 && store_->add("train_env/left", 0) < place_.ranks - 1) {

@@ -1,13 +1,12 @@
-// Trains a linear model over MPI, as a user's program does: it knows nothing of muster and is no
-// part of its build. The tests compile it with each MPI's own mpicxx. linear_model.hpp says what it
-// takes.
+// Trains a linear model over MPI. A user's program: it does not use muster and is not part of its
+// build. The tests compile it with each MPI's own mpicxx. linear_model.hpp describes the arguments.
 #include <mpi.h>
 
 #include "linear_model.hpp"
 
 namespace {
 
-// The rank among those of this host, as MPI itself sees it.
+// The rank among those on this host, according to MPI.
 int local_rank() {
   MPI_Comm host{};
   int rank = 0;

@@ -1,4 +1,4 @@
-// A user's program: the ranks add themselves up.
+// A user's program: the ranks sum their numbers.
 #include <cstdio>
 #include <string>
 #include <vector>

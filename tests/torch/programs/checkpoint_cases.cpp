@@ -1,4 +1,5 @@
-// Checkpoints of one process: what is kept, what is refused, and what a crash at any moment leaves.
+// Checkpoints of one process: what is kept, what is rejected, and what a crash at any moment
+// leaves.
 #include <sys/wait.h>
 
 #include "checkpoint_training.hpp"
@@ -7,7 +8,7 @@
 namespace muster::test {
 namespace {
 
-// What an uninterrupted training has after each step, from 0 on.
+// The state after each step of an uninterrupted training, from step 0 on.
 std::vector<std::string> expected(int steps) {
   const Training training;
   torch::manual_seed(7);
@@ -237,14 +238,14 @@ TEST_F(CheckpointTest, TheNewestGoodOneIsUsedAndTheDamagedNamed) {
       warnings.find("step 2 cannot be used: " + shard.string() + ": model/0.weight is damaged"),
       std::string::npos)
       << warnings;
-  // It is reached again, and replaces the damaged one.
+  // The training reaches the step again and replaces the damaged checkpoint.
   training.step();
   checkpoints.save({.step = 2});
   EXPECT_EQ(checkpoints.resume()->step, 2);
   EXPECT_EQ(training.bytes(), all[2]);
 }
 
-// Steps that were refused do not count among those that are kept, and what was just saved stays.
+// Rejected checkpoints do not count towards those to keep, and the newest save stays.
 TEST_F(CheckpointTest, ASaveBelowDamagedStepsStays) {
   CheckpointOptions one = options();
   one.keep = 1;
@@ -262,7 +263,7 @@ TEST_F(CheckpointTest, ASaveBelowDamagedStepsStays) {
   EXPECT_EQ(checkpoints.resume()->step, 14);
 }
 
-// Trains one step, from what is there, and saves it as step 1 in its place.
+// Trains one step from the present state, and replaces step 1 by the result.
 std::string save_step_1(const CheckpointOptions& options, int seed, bool& kept) {
   Checkpoints checkpoints(join(), group(), options);
   const Training training;
@@ -334,7 +335,7 @@ TEST_F(CheckpointTest, AnotherModelIsRefusedByName) {
 
 constexpr int kSteps = 3;  // one more than are kept
 
-// In a process of its own: three steps, each saved; `told` gets a byte once a step is kept.
+// Runs in a separate process: three steps, each saved. Writes a byte to `told` once a step is kept.
 [[noreturn]] void train_and_save(const std::string& folder, int told, Mishap mishap, long at) {
   const auto job = join();
   CheckpointOptions options{.folder = folder, .warn = [](const std::string&) {}};
@@ -359,7 +360,7 @@ constexpr int kSteps = 3;  // one more than are kept
   ::_exit(::syscall(SYS_write, told, &count, sizeof count) == sizeof count ? 0 : 3);
 }
 
-// Likewise, but saves step 1 once more.
+// The same, but saves step 1 once more.
 [[noreturn]] void replace_step(const std::string& folder, int told, Mishap mishap, long at) {
   arm(folder, mishap, at);
   bool kept = false;
@@ -377,8 +378,8 @@ constexpr int kSteps = 3;  // one more than are kept
 using Work = void (*)(const std::string& folder, int told, Mishap mishap, long at);
 
 struct Outcome {
-  int last_kept = 0;  // told to be
-  long calls = 0;     // where it came to its end
+  int last_kept = 0;  // number of steps that were reported as kept
+  long calls = 0;     // number of calls until its end
   int status = 0;
 };
 
@@ -428,7 +429,7 @@ TEST_P(CrashTest, NothingThatWasKeptIsLostAtAnyCall) {
     const int64_t step = found ? found->step : 0;
     ASSERT_GE(step, outcome.last_kept) << "call " << at;
     ASSERT_EQ(training.bytes(), all[static_cast<size_t>(step)]) << "call " << at;
-    // It goes on to the end from there, and nothing unfinished stays.
+    // Training continues from there to its end, and no unfinished files are left.
     if (!found) torch::manual_seed(7);
     for (int64_t next = step + 1; next <= kSteps; ++next) {
       training.step();

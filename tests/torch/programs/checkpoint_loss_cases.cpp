@@ -1,5 +1,5 @@
-// Ways to lose checkpoints: two jobs with one directory, another training's steps, damage that is
-// noticed late, and saves that keep failing.
+// Ways to lose checkpoints: two jobs with one directory, checkpoints of another training, damage
+// that is noticed late, and saves that keep failing.
 #include <array>
 #include <csignal>
 
@@ -57,7 +57,7 @@ std::string error_of(const std::function<void()>& act) {
   ::_exit(0);
 }
 
-// A job in a process of its own. It ends when this does.
+// A job in a separate process, which ends when this object is destroyed.
 class OtherJob {
  public:
   OtherJob(const std::string& folder, const std::string& run) {
@@ -209,9 +209,9 @@ TEST_F(CheckpointTest, ADamagedCheckpointIsNotCountedAmongThoseThatAreKept) {
     checkpoints->save({.step = 3});
     damage(folder, "000000000003");
     ASSERT_EQ(checkpoints->resume()->step, 1) << "the last good one was removed";
-    // With two good ones, the others go.
+    // With two good checkpoints, the others are removed.
     for (const int step : {4, 5}) checkpoints->save({.step = step});
-    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 2 + 1);  // and in-use.json
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 2 + 1);  // plus in-use.json
   }
 }
 

@@ -1,4 +1,4 @@
-// A small training of one process with checkpoints, for tests.
+// A small training with checkpoints in one process, for tests.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ class CheckpointTest : public testing::Test {
  protected:
   CheckpointTest() {
     torch::set_num_threads(1);
-    // In memory where that can be: what a crash leaves is modelled, and a disk is slow.
+    // In memory if possible: the effect of a crash is simulated, and a real disk is slow.
     const fs::path base = fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
     std::string form = (base / "muster-test-checkpoints.XXXXXX").string();
     folder = ::mkdtemp(form.data());
@@ -49,7 +49,7 @@ class CheckpointTest : public testing::Test {
   std::string warnings;
 };
 
-// Small, with a parameter, a buffer and an optimizer's state.
+// A small model with a parameter, a buffer and an optimizer's state.
 struct Training {
   std::shared_ptr<torch::nn::SequentialImpl> model;
   std::unique_ptr<torch::optim::SGD> optimizer;
@@ -64,7 +64,7 @@ struct Training {
     checkpoints.track("model", model);
     checkpoints.track("optimizer", *optimizer, model);
   }
-  // Uses random numbers, so that they must be kept too.
+  // Uses random numbers, so that the tests notice if those are not saved.
   void step() const {
     optimizer->zero_grad();
     model->forward(torch::randn({4, 2})).square().sum().backward();

@@ -18,21 +18,22 @@ namespace muster::test {
 namespace {
 
 struct Undo {
-  std::string from, to;  // a rename that was done
+  std::string from, to;  // a completed rename
 };
 
 struct World {
   std::recursive_mutex mutex;
   bool armed = false;
-  bool inside = false;  // our own calls do not count
+  bool inside = false;  // calls of this file itself do not count
   std::string folder;
   Mishap mishap = Mishap::none;
   long at = 0;
   long count = 0;
   std::map<int, std::string> open;       // by descriptor
-  std::map<std::string, bool> unsynced;  // files with bytes that only memory has
-  std::vector<Undo> renames;             // that only memory has
-  std::vector<std::string> made;         // likewise: files and folders, by their present names
+  std::map<std::string, bool> unsynced;  // files with bytes that exist only in memory
+  std::vector<Undo> renames;             // renames that exist only in memory
+  // Files and folders that exist only in memory, by their present names.
+  std::vector<std::string> made;
 };
 
 World& world() {
@@ -55,12 +56,12 @@ std::string path_of(int fd) {
   return known == world().open.end() ? "" : known->second;
 }
 
-// A file that is gone by now has nothing to forget.
+// If the file no longer exists, there is nothing to undo.
 void forget_content(const std::string& path) {
   ::syscall(SYS_truncate, path.c_str(), 0);
 }
 
-// Latest first, as a journal that was never written would have it.
+// Undoes the latest change first, as if the journal had never been written.
 void lose_unsynced() {
   World& w = world();
   for (auto name = w.made.rbegin(); name != w.made.rend(); ++name) {
@@ -88,7 +89,7 @@ bool needs_room(const std::string& call) {
   return call == "write" || call == "create" || call == "mkdir" || call == "fsync";
 }
 
-// Whether the call shall fail, with errno set; may not return.
+// Whether the call must fail, with errno set. May not return.
 bool strikes(const std::string& call, const std::string& path) {
   World& w = world();
   const std::lock_guard lock(w.mutex);
@@ -160,7 +161,7 @@ long calls() {
 
 }  // namespace muster::test
 
-using namespace muster::test;  // NOLINT: what follows is the C library's names
+using namespace muster::test;  // NOLINT: the C library's names follow
 
 #define SHOWN extern "C" __attribute__((visibility("default")))
 
@@ -220,7 +221,7 @@ SHOWN int close(int fd) {
   }
   if (strikes("close", path)) {
     const int error = errno;
-    ::syscall(SYS_close, fd);  // it is closed all the same
+    ::syscall(SYS_close, fd);  // close also closes the descriptor when it reports an error
     errno = error;
     return -1;
   }

@@ -1,5 +1,5 @@
-// The calls of the C library that change or read files, counted, so that a process can be ended, or
-// a disk be full, at each of them. Calls of libmuster and of libstdc++ come here as well.
+// Counts the C library's calls that change or read files, so that a test can end a process, or fill
+// a disk, at each of them. Calls from libmuster and libstdc++ are counted too.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 namespace muster::test {
 
 enum class Mishap {
-  none,        // only counted
+  none,        // only counts
   kill,        // the process ends before the call
   torn,        // half of a write is done, then the process ends
-  power,       // the process ends, and what was not synced is lost: bytes, and changes of folders
+  power,       // the process ends, and unsynced bytes and changes of folders are lost
   full_disk,   // this and all later calls that need room fail with ENOSPC
-  bad_sector,  // this call alone fails with EIO
+  bad_sector,  // only this call fails with EIO
 };
 
-// From now on, calls that touch files below `folder` are counted; the mishap is at call `at`, from
-// 1 on.
+// From now on, calls that touch files below `folder` are counted. The mishap happens at call `at`,
+// counted from 1.
 void arm(const std::string& folder, Mishap mishap, long at);
 void disarm();
 [[nodiscard]] long calls();

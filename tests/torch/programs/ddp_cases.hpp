@@ -1,4 +1,4 @@
-// What the cases of ddp_features share, and those of other files.
+// Shared by the cases of ddp_features and of other files.
 #pragma once
 
 #include <memory>
@@ -75,7 +75,7 @@ inline Tensor weights(const nn::Module& module) {
   return flat(module.parameters());
 }
 
-// What the gradient of the average loss over `ranks` is, by one process.
+// Computes the gradient of the average loss over `ranks` in one process.
 inline Tensor gradient_alone(Net& net, const std::vector<int>& ranks, const std::vector<int>& steps,
                              double divisor) {
   net.zero_grad();
@@ -107,7 +107,7 @@ inline Tensor trained(const Group& group, const DistributedDataParallelOptions& 
   return weights(*net.module());
 }
 
-// The steps of all ranks, by one process; rank r has 2 + r batches.
+// Computes the steps of all ranks in one process; rank r has 2 + r batches.
 inline Tensor uneven_alone(bool by_initial_size) {
   const auto net = seeded_net();
   torch::optim::SGD optimizer(net->parameters(), 0.1);
@@ -122,7 +122,7 @@ inline Tensor uneven_alone(bool by_initial_size) {
   return weights(*net);
 }
 
-// Of ddp_join_cases.cpp.
+// Defined in ddp_join_cases.cpp.
 void join(const Group& group);
 void join_with_buffers(const Group& group);
 void after_join(const Group& group);

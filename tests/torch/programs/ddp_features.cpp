@@ -1,6 +1,6 @@
-// What DistributedDataParallel and SyncBatchNorm promise, a case each, on three ranks: a number of
-// ranks by which multiplying and dividing round differently. Prints "CASE ok" or "CASE FAILED:
-// why". With the argument "mpi" over MPI, started by its mpirun with MASTER_PORT.
+// The promises of DistributedDataParallel and SyncBatchNorm, one case each, on three ranks: with
+// three, multiplying by the reciprocal and dividing round differently. Prints "CASE ok" or "CASE
+// FAILED: why". With the argument "mpi" it runs over MPI, started by its mpirun with MASTER_PORT.
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -127,7 +127,8 @@ void user_hook(const Group& group) {
   expect(text.find("compression") != text.npos, "a hook and compression together: " + text);
 }
 
-// A group that calls itself "mpi", which chooses our own hook, and adds in the order of Gloo.
+// A Gloo group that is named "mpi", so that muster's own hook is used, but sums are added in Gloo's
+// order.
 void average_hook(const Group& /*group*/) {
   const auto gloo = muster::test::gloo_group();
   const auto mpi = muster::test::gloo_group(c10d::ProcessGroup::BackendType::MPI);
@@ -215,7 +216,8 @@ void sync_batch_norm_options(const Group& group) {
   const auto own = nn::BatchNormOptions(2).track_running_stats(false);
   muster::SyncBatchNorm evaluating(own, group);
   evaluating->eval();
-  if (group->getRank() == 1) {  // alone, so that it hangs where it waits for the others
+  if (group->getRank() == 1) {
+    // Only on this rank: if it waited for the others, the test would hang.
     expect_close(evaluating(input), nn::BatchNorm2d(own)(input), "evaluation by one's own batch");
   }
   const auto options = nn::BatchNormOptions(2).affine(false).momentum(std::nullopt);
@@ -243,7 +245,7 @@ void clip(const Group& group) {
     net.zero_grad();
     loss_of(net(batch_of(group->getRank(), 0))).backward();
     const Tensor before = flat(gradients(*net.module()));
-    // A processor that rounds differently: rank 0's figure counts all the same.
+    // Simulates a CPU that rounds differently. Rank 0's value must be used.
     if (group->getRank() == 1) net->out->bias.mutable_grad()[0] += 1e-3;
     const double norm = net.clip_grad_norm(0.01, type);
     expect_same_on_all(group, torch::tensor(norm, torch::kDouble), "the norm");
@@ -341,7 +343,7 @@ struct ReturnsOpaque : nn::Module {
   nn::Linear left = register_module("left", nn::Linear(4, 3));
 };
 
-// The loss uses one output of two: parameters behind the other get none, twice in a row.
+// The loss uses one of two outputs. Parameters behind the other get no gradient, twice in a row.
 template <class Output, class First>
 void one_of_two(const Group& group, First first, const std::string& what) {
   DistributedDataParallel net(std::make_shared<Returns<Output>>(), group,

@@ -1,4 +1,4 @@
-// DistributedDataParallel::join: ranks with different numbers of batches, and what comes after.
+// DistributedDataParallel::join: ranks with different numbers of batches, and what follows.
 #include "ddp_cases.hpp"
 
 namespace muster::test {
@@ -61,7 +61,8 @@ void after_join(const Group& group) {
   expect_same_on_all(group, gradient, "a gradient after join");
 }
 
-// Rank 0 has used one half before it was through; the others' next step uses only the other.
+// Rank 0 has used one half of the model before its data ended. The others' next step uses only the
+// other half.
 void join_unused(const Group& group) {
   DistributedDataParallel net(std::make_shared<Either>(), group, {.find_unused_parameters = true});
   const int steps = group->getRank() == 0 ? 1 : 2;
@@ -75,7 +76,8 @@ void join_unused(const Group& group) {
          "what a rank that is through has used counts as used");
 }
 
-// Forwards without gradients, first right after the step in which the buckets' order is learnt.
+// Forward passes without gradients, the first one right after the step in which the buckets' order
+// is learnt.
 void join_evaluates(const Group& group) {
   DistributedDataParallel<Net> net(seeded_net(), group);
   const auto loop = [&] {

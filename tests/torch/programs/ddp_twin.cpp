@@ -1,6 +1,6 @@
-// Trains three models and writes what became of them; ddp_twin.py does the same in Python.
-// usage: ddp_twin BACKEND FOLDER; writes FOLDER/MODEL.RANK: the losses, then all parameters and
-// buffers, as raw bytes.
+// Trains three models and writes the results; ddp_twin.py does the same in Python.
+// usage: ddp_twin BACKEND FOLDER
+// Writes FOLDER/MODEL.RANK: the losses, then all parameters and buffers, as raw bytes.
 #include <fstream>
 #include <iostream>
 
@@ -30,7 +30,7 @@ struct Cnn : nn::Module {
   nn::Linear out = register_module("out", nn::Linear(16 * 4 * 4, 10));
 };
 
-// Three buckets of 1 MiB at most.
+// Has three buckets of at most 1 MiB.
 struct Mlp : nn::Module {
   Tensor forward(const Tensor& input, int) {
     return out(torch::relu(hidden2(torch::relu(hidden1(input.flatten(1))))));
@@ -40,7 +40,7 @@ struct Mlp : nn::Module {
   nn::Linear out = register_module("out", nn::Linear(512, 10));
 };
 
-// One of the branches a step, one layer never.
+// Uses one of the branches per step, and one layer never.
 struct Branches : nn::Module {
   Tensor forward(const Tensor& input, int step) {
     const Tensor x = torch::relu(first(input.flatten(1)));
@@ -61,7 +61,7 @@ void write(std::ofstream& file, const Tensor& tensor) {
 template <class Model>
 void train(const std::string& name, const c10::intrusive_ptr<c10d::ProcessGroup>& group,
            const std::string& folder, const muster::DistributedDataParallelOptions& options) {
-  torch::manual_seed(1 + group->getRank());  // rank 0's values must win
+  torch::manual_seed(1 + group->getRank());  // rank 0's values must be used
   muster::DistributedDataParallel<Model> model(std::make_shared<Model>(), group, options);
   torch::optim::SGD optimizer(model.parameters(),
                               torch::optim::SGDOptions(0.05).momentum(0.9).weight_decay(1e-4));

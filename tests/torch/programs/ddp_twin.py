@@ -1,6 +1,7 @@
-"""What ddp_twin.cpp does, with Python's own DistributedDataParallel.
+"""Does the same as ddp_twin.cpp, with Python's own DistributedDataParallel.
 
-usage: ddp_twin.py FOLDER SIZE ...: for each SIZE the first ranks of the job train in FOLDER/SIZE.
+usage: ddp_twin.py FOLDER SIZE ...: for each SIZE, the first SIZE ranks of the job train in
+FOLDER/SIZE.
 """
 import os
 import sys

@@ -1,4 +1,5 @@
-"""Takes the place of rank 1 of 2 in a job with libmuster, as far as its ports let it. usage: impostor.py ADDRESS PORT PREFIX"""
+"""Tries to take the place of rank 1 of 2 in a job with libmuster through the job's ports. usage: impostor.py ADDRESS PORT
+PREFIX"""
 import datetime
 import os
 import sys
@@ -11,6 +12,6 @@ os.environ["GLOO_SOCKET_IFNAME"] = "eth0"
 patience = datetime.timedelta(seconds=20)
 store = dist.TCPStore(address, int(port), 2, False, patience)
 group = dist.ProcessGroupGloo(dist.PrefixStore(f"{prefix}muster/0", store), 1, 2, patience)
-group.barrier().wait()  # as libmuster's ranks do when there is no key
+group.barrier().wait()  # as libmuster's ranks do without a key
 group.allreduce([torch.ones(3)]).wait()
 print("joined", flush=True)

@@ -1,6 +1,6 @@
-// Says what muster::join found, or makes groups and uses them.
+// Prints what muster::join found, or makes groups and uses them.
 // usage: job_probe who | job_probe group BACKEND TIMEOUT_MS [hold]
-// hold: keeps the groups until a signal comes.
+// hold: keeps the groups until a signal arrives.
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -22,7 +22,7 @@ void who(const muster::Job& job) {
   std::printf("%s\n%s: %s\n", job.describe().c_str(), choice.backend.c_str(), choice.why.c_str());
 }
 
-// Two at once: what one has in the store must not be the other's.
+// Makes two groups at once. What one stores must not be mixed up with the other's.
 void group(const muster::Job& job, const std::string& backend, int timeout_ms, bool hold) {
   const muster::GroupOptions options{.timeout = std::chrono::milliseconds(timeout_ms)};
   const auto first = job.group(backend, options);

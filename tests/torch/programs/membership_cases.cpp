@@ -1,4 +1,4 @@
-// Only those who know the key of a job take part in it.
+// Only processes that know the key of a job can take part in it.
 #include <array>
 #include <condition_variable>
 #include <cstdlib>
@@ -37,7 +37,7 @@ std::string hex(const std::string& bytes) {
   return text;
 }
 
-// RFC 2202
+// Test vectors of RFC 2202.
 TEST(JobKey, SignsAsTheStandardSays) {
   EXPECT_EQ(hex(JobKey(std::string(20, '\x0b')).sign("Hi There")),
             "b617318655057264e28bc0b6fb378c8ef146be00");
@@ -104,7 +104,7 @@ TEST_F(SignedStoreTest, TellsWhetherTwoRanksKnowTheSame) {
   EXPECT_EQ(store->digest(), other.digest());
 }
 
-// Its second process has the same key and signs a second address. The others know the first.
+// Its second process has the same key and signs a second address. The other ranks know the first.
 TEST_F(SignedStoreTest, TellsThatARankWasStartedTwice) {
   SignedStore first(bare, kKey);
   first.set("rank1", Bytes{1});
@@ -114,7 +114,7 @@ TEST_F(SignedStoreTest, TellsThatARankWasStartedTwice) {
   (void)store->get("rank1");
   EXPECT_NE(store->digest(), second.digest());
   first.set("rank1", Bytes{1});
-  (void)second.get("rank1");  // its own value counts, not what a stranger has put back
+  (void)second.get("rank1");  // its own value counts, not the one that a stranger has restored
   EXPECT_NE(store->digest(), second.digest());
 }
 
@@ -152,7 +152,7 @@ std::string padded(std::string end) {
   return end;
 }
 
-// The lower of two ranks has opened the connection, from a port with its own number.
+// Fake links: the lower of two ranks has opened the connection, from a port with its own number.
 class SaidLinks : public Links {
  public:
   explicit SaidLinks(int rank, std::string agreed = "g")
@@ -172,7 +172,7 @@ class SaidLinks : public Links {
   std::string agreed_;
 };
 
-// What a rank of three threw: all are connected over Gloo, on two networks.
+// What each of three ranks threw. All are connected over Gloo, on two networks.
 std::vector<std::string> prove(const std::vector<JobKey>& keys,
                                const std::vector<std::string>& agreed) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
@@ -194,7 +194,8 @@ std::vector<std::string> prove(const std::vector<JobKey>& keys,
       } catch (const NotOfThisJob& error) {
         said = error.what();
       }
-      store->add("done", 1);  // who leaves closes its connections
+      // Wait for the others, because a rank that leaves closes its connections.
+      store->add("done", 1);
       while (store->add("done", 0) < size) std::this_thread::yield();
       return said;
     }));
@@ -227,15 +228,15 @@ class Done : public c10d::Work {
   bool wait(std::chrono::milliseconds /*timeout*/) override { return true; }
 };
 
-// What two ranks have sent each other, one message per operation.
+// The messages between two ranks, one per operation.
 struct Mail {
   std::mutex mutex;
   std::condition_variable came;
-  std::array<std::vector<std::string>, 2> sent;  // by each rank to the other
+  std::array<std::vector<std::string>, 2> sent;  // from each rank to the other
   std::array<bool, 2> closed = {};
 };
 
-// Two ranks in one process.
+// A backend for two ranks in one process.
 class InMemory : public c10d::Backend {
  public:
   InMemory(int rank, Mail& mail) : Backend(rank, 2), mail_(mail) {}
@@ -288,7 +289,7 @@ TEST(Membership, IsNotProvedByWhatWasShownEarlier) {
   SaidLinks second(1);
   EXPECT_EQ(prove_in_memory(mail, first, second), (std::pair<std::string, std::string>()));
   Mail replay;
-  replay.sent[1] = mail.sent[1];  // all that rank 1 has sent
+  replay.sent[1] = mail.sent[1];  // everything that rank 1 sent
   InMemory again(0, replay);
   EXPECT_THROW(prove_membership(again, kKey, 1, first), NotOfThisJob);
 }
@@ -308,7 +309,8 @@ TEST(Membership, IsRefusedIfSomebodyIsBetweenTwoRanks) {
   EXPECT_TRUE(said.second.starts_with(
       "rank 0 belongs to this job, but rank 1 is not connected to it directly\n"))
       << said.second;
-  EXPECT_EQ(said.first, "closed");  // it is not left alone with somebody else
+  // The connection is closed, so it is not left alone with a stranger.
+  EXPECT_EQ(said.first, "closed");
 }
 
 TEST(Membership, IsRefusedIfBothRanksOpenedAConnection) {
@@ -331,7 +333,7 @@ class Socket {
   ~Socket() { ::close(number_); }
 
   [[nodiscard]] int number() const { return number_; }
-  // The beginning of what bind, or connect, used.
+  // The address that was used for bind or connect.
   [[nodiscard]] sockaddr_in address() const {
     sockaddr_in own{};
     socklen_t length = sizeof own;
@@ -343,7 +345,7 @@ class Socket {
   int number_;
 };
 
-// Two ranks of one process, of which rank 1 has connected to rank 0, which has accepted.
+// Two ranks of one process. Rank 1 has connected to rank 0, which has accepted.
 class GlooLinksTest : public testing::Test {
  protected:
   GlooLinksTest() {
@@ -358,7 +360,8 @@ class GlooLinksTest : public testing::Test {
     set_address("g/0/1", unused);
   }
 
-  // As Gloo does: the host's name, the address with what was in memory behind it, more.
+  // Stores an address in Gloo's format: the host's name, the address followed by uninitialised
+  // memory, and more.
   void set_address(const std::string& name, const sockaddr_in& address) {
     const std::uint64_t name_size = 2;
     const std::uint64_t address_size = 136;
@@ -393,7 +396,7 @@ TEST_F(GlooLinksTest, BothEndsAreFound) {
   EXPECT_TRUE(zero.opened(0, 1).empty());
   EXPECT_TRUE(zero.accepted(0, padded(end)));
   EXPECT_FALSE(zero.accepted(0, padded(end.substr(0, 7) + "x")));
-  EXPECT_FALSE(one.accepted(0, padded(end)));  // not at the address of rank 1
+  EXPECT_FALSE(one.accepted(0, padded(end)));  // not at rank 1's address
 }
 
 TEST_F(GlooLinksTest, ConnectionsOfAnEarlierGroupAreNotThisOnes) {

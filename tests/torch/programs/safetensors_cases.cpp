@@ -1,4 +1,4 @@
-// Tensors in files, and files that lie.
+// Tensors in files, and files with false headers.
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -110,7 +110,7 @@ TEST_F(SafetensorsTest, FilesThatLieAreRefused) {
   EXPECT_NE(refusal().find("is not a file"), std::string::npos);
 }
 
-// Nothing but an exception may come of it.
+// Whatever changes, the worst result must be an exception.
 TEST_F(SafetensorsTest, RandomChangesOfTheHeaderDoNoHarm) {
   save_safetensors(path, {{"a", torch::rand({2, 3})}, {"b", torch::ones({4}, torch::kLong)}});
   std::ifstream file(path, std::ios::binary);
@@ -145,7 +145,7 @@ TEST_F(SafetensorsTest, AFileThatCannotBeWrittenIsNamedAndTheOldOneStays) {
   }
 }
 
-// Another user of a directory that all may write to, such as /tmp, can guess names.
+// In a directory that all users may write to, such as /tmp, another user can guess names.
 TEST_F(SafetensorsTest, ALinkPlantedBesideTheFileIsNotFollowed) {
   const std::string victim = folder + "/victim";
   std::ofstream(victim) << "precious";

@@ -1,4 +1,4 @@
-// The samples of every rank, a line a batch:
+// Prints the samples of every rank, one line per batch:
 //   sampler_probe SAMPLES GLOBAL_BATCH RANKS SEED EPOCHS [EPOCH BATCH to begin with]
 #include <cstdio>
 #include <cstdlib>
