@@ -49,7 +49,7 @@ def folders(tree):
 
 def write_folder(folder, tree):
     """The files on disk, with the modes that a package gives them, whatever the umask."""
-    for path in folders(tree):
+    for path in ["", *folders(tree)]:
         (folder / path).mkdir(parents=True, exist_ok=True)
         (folder / path).chmod(0o755)
     for path, file in tree.items():
