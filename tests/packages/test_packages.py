@@ -12,9 +12,12 @@ import zipfile
 
 import pytest
 from archives import File, project_version, source_date
+from tests.docs.pages import take
 from tests.mpi.mpis import DEPS
 from tests.waiting import patient
 
+CHECK_SUMS = take("docs/install.md", "sha256sum --check")
+USE_TARBALL = take("docs/install.md", "mkdir -p ~/.local/opt")
 SHARED = {"share/bash-completion/completions/muster", "share/doc/muster/LICENSE", "share/doc/muster/NOTICE",
           "share/fish/vendor_completions.d/muster.fish", "share/zsh/site-functions/_muster"}
 
@@ -72,6 +75,16 @@ def test_tarball_runs_from_any_folder(made, wanted, tmp_path):
     assert {(one.uid, one.gid, one.mtime) for one in members} == {(0, 0, source_date())}
     assert [one.name for one in members if one.isfile() and one.mode & 0o111] == [f"{top}/bin/muster"]
     says_version(tmp_path / top / "bin/muster")
+
+
+def test_hashes_and_tarball_are_used_as_the_page_says(root, made, tmp_path):
+    for path in made.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    runpy.run_path(str(root / "tools/release"))["write_sums"](tmp_path)
+    script = "\n".join([*CHECK_SUMS, *USE_TARBALL, "command -v muster"]).replace("x86_64", os.uname().machine)
+    said = must("bash", "-ec", script, cwd=tmp_path, env={"HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"})
+    assert said.count(": OK\n") == 4
+    assert said.endswith(f"{tmp_path}/home/.local/opt/muster-{project_version()}-linux-{os.uname().machine}/bin/muster\n")
 
 
 def test_wheel_puts_the_binary_into_bin_and_is_removed_without_trace(made, wanted, muster, tmp_path):
