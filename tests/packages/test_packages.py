@@ -149,8 +149,9 @@ def test_packages_hold_the_other_machines_binary(packer):
         assert tree == {"bin/muster": File(binaries[machine], True), f"libexec/muster/muster-{other}": File(binaries[other], True)}
 
 
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @pytest.mark.parametrize("kind", ["tarball", "wheel", "deb", "rpm"])
-def test_time_umask_and_folder_leave_no_mark(packer, kind, tmp_path, monkeypatch):
+def test_time_umask_and_folder_leave_no_mark(packer, kind, machine, tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     tree = {"bin/muster": File(b"binary", True), "share/doc/muster/LICENSE": File(b"text"), "libexec/muster/muster-other": File(b"more", True)}
     made = []
@@ -159,11 +160,12 @@ def test_time_umask_and_folder_leave_no_mark(packer, kind, tmp_path, monkeypatch
         monkeypatch.setenv("TMPDIR", str(tmp_path / name))
         before = os.umask(mask)
         try:
-            packer[f"make_{kind}"](tmp_path / name, "x86_64", dict(items))
+            packer[f"make_{kind}"](tmp_path / name, machine, dict(items))
         finally:
             os.umask(before)
         made.append([(path.name, path.read_bytes()) for path in (tmp_path / name).iterdir()])
     assert len(made[0]) == 1 and made[0] == made[1]
+    assert re.search({"x86_64": "x86_64|amd64", "aarch64": "aarch64|arm64"}[machine], made[0][0][0])
 
 
 def test_binary_of_another_version_is_refused(root, tmp_path):
