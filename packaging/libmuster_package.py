@@ -25,9 +25,11 @@ def source_tree(*paths):
 
 
 def make_source(folder):
-    """libmuster alone, to build with CMake against any PyTorch that it supports."""
+    """libmuster alone, to build with CMake against any PyTorch that it supports. Returns the path."""
     top = f"libmuster-{project_version()}"
-    write_tar(folder / f"{top}.tar.gz", top, source_tree(*SOURCES) | {"README.md": File((HERE / "README.md").read_bytes())})
+    made = folder / f"{top}.tar.gz"
+    write_tar(made, top, source_tree(*SOURCES) | {"README.md": File((HERE / "README.md").read_bytes())})
+    return made
 
 
 def make_whole_source(folder):
