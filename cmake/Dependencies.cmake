@@ -1,21 +1,34 @@
-# Debian's packages; docs/dependencies.md says what each is for.
+# Debian's packages; docs/dependencies.md says what each is for. First those that libmuster needs too.
 find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)  # header-only use; src/base/fmt.cpp compiles the code
 find_package(nlohmann_json REQUIRED)
-find_package(yaml-cpp REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(Threads REQUIRED)
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+if(MUSTER_LIBRARY_ONLY)
+  return()
+endif()
+
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+
+# muster_find_archive(VARIABLE NAME FILE...): the static library, or without MUSTER_STATIC, where there is none, the shared one.
+function(muster_find_archive variable name)
+  set(names ${ARGN})
+  if(NOT MUSTER_STATIC)
+    list(APPEND names ${name})
+  endif()
+  find_library(${variable} NAMES ${names} REQUIRED)
+endfunction()
 
 # libuv's CMake package only provides the shared library.
 find_path(UV_INCLUDE_DIR uv.h REQUIRED)
-find_library(UV_STATIC_LIBRARY libuv_a.a REQUIRED)
+muster_find_archive(UV_STATIC_LIBRARY uv libuv_a.a libuv.a)
 add_library(muster_uv INTERFACE)
 target_include_directories(muster_uv SYSTEM INTERFACE ${UV_INCLUDE_DIR})
 target_link_libraries(muster_uv INTERFACE ${UV_STATIC_LIBRARY} Threads::Threads dl rt)
 
-find_library(YAML_CPP_STATIC_LIBRARY libyaml-cpp.a REQUIRED)
-find_library(CRYPT_STATIC_LIBRARY libcrypt.a REQUIRED)
-find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
-find_library(XXHASH_STATIC_LIBRARY libxxhash.a REQUIRED)
+muster_find_archive(YAML_CPP_STATIC_LIBRARY yaml-cpp libyaml-cpp.a)
+muster_find_archive(CRYPT_STATIC_LIBRARY crypt libcrypt.a)
+muster_find_archive(XXHASH_STATIC_LIBRARY xxhash libxxhash.a)
 find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
-find_library(RE2_STATIC_LIBRARY libre2.a REQUIRED)
+muster_find_archive(RE2_STATIC_LIBRARY re2 libre2.a)

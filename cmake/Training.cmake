@@ -14,6 +14,8 @@ set(MUSTER_TORCH "" CACHE PATH "PyTorch: the folder of the Python package, or an
 if(NOT MUSTER_TORCH)  # PyTorch may have been installed since the last configuration
   set_property(CACHE MUSTER_TORCH PROPERTY VALUE "${muster_found_torch}")
 endif()
+set(MUSTER_TORCH_INSTALLED "" CACHE STRING
+  "Where the installed libmuster looks for PyTorch: a folder, perhaps relative to the installation prefix (default: MUSTER_TORCH)")
 set(MUSTER_OPENMPI ${muster_deps}/openmpi CACHE PATH "Open MPI, or any MPI of its ABI: include/mpi.h, lib/libmpi.so.40")
 set(MUSTER_MPICH ${muster_deps}/mpich CACHE PATH "MPICH, Intel MPI, or any MPI of their ABI: include/mpi.h, lib/libmpi.so.12")
 set(MUSTER_GLOO_INCLUDE "" CACHE PATH "Where gloo/types.h lies, where neither PyTorch nor the system has it")
@@ -55,6 +57,11 @@ endif()
 
 include(PyTorch)
 muster_find_pytorch(${MUSTER_TORCH})
+if(MUSTER_TORCH_INSTALLED)
+  set(muster_torch_installed ${MUSTER_TORCH_INSTALLED})
+else()
+  set(muster_torch_installed ${MUSTER_TORCH})
+endif()
 message(STATUS "With libmuster, for PyTorch ${muster_pytorch_version} in ${MUSTER_TORCH}")
 
 # The NCCL backend needs CUDA's headers but no CUDA compiler. pip installs most of those headers with PyTorch.

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from linked import linked_packages
 from tests.conftest import is_release
 from tests.waiting import patient
 
@@ -54,32 +55,13 @@ def test_links_no_torch_mpi_or_python(muster):
     assert not [n for n in libraries if re.search(r"torch|c10|mpi|python", n, flags=re.I)]
 
 
-def packages_in(muster, tmp_path):
-    """Returns the Debian packages whose archives the linker uses or whose headers the binary's objects include."""
+def test_notice_names_every_library_in_the_binary(root, muster):
     build = muster.parent.parent
-
-    def ninja(*words):
-        return subprocess.run(["ninja", "-C", build, "-t", *words], capture_output=True, text=True, check=True, timeout=patient(30)).stdout
-
-    link = ninja("commands", "-s", "bin/muster").splitlines()[-1].replace("-o bin/muster", f"-Wl,--trace -o {tmp_path}/muster")
-    linked = subprocess.run(["sh", "-c", link], cwd=build, capture_output=True, text=True, check=True, timeout=patient(60)).stdout
-    archives = re.findall(r"^\(?(/[^()\n]+?\.a)\b", linked, flags=re.M)
-    headers = []
-    for entry in ninja("deps").split("\n\n"):
-        if re.match(r"src/(?!torch/)|CMakeFiles/muster_precompiled_module", entry):
-            headers += re.findall(r"^ +(/usr/include/.+)$", entry, flags=re.M)
-    files = {os.path.realpath(file) for file in archives + headers}
-    assert any(file.endswith("/libc.a") for file in files) and "/usr/include/tl/expected.hpp" in files, "the build tells too little"
-    owners = subprocess.run(["dpkg-query", "--search", *sorted(files)], capture_output=True, text=True, timeout=patient(30))
-    assert owners.returncode == 0, owners.stderr
-    return {re.split("[:,]", line)[0] for line in owners.stdout.splitlines()}
-
-
-def test_notice_names_every_library_in_the_binary(root, muster, tmp_path):
-    if not (muster.parent.parent / "build.ninja").is_file():
+    if not (build / "build.ninja").is_file():
         pytest.skip(f"{muster} is in no build tree, so what it is made of cannot be looked at")
-    named = {name for line in re.findall(r"^Debian package: (.+)$", (root / "NOTICE").read_text(), flags=re.M) for name in line.split(", ")}
-    assert named == packages_in(muster, tmp_path)
+    sections = re.findall(r"^(.+)\nDebian package: (.+)$", (root / "NOTICE").read_text(), flags=re.M)
+    named = {name for title, names in sections if "only in libmuster" not in title for name in names.split(", ")}
+    assert named == linked_packages(build, "bin/muster")
 
 
 def test_holds_no_torch_types(muster):

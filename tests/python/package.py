@@ -32,13 +32,18 @@ def make_sdist(root, folder):
 
 
 def make_wheel(sdist, folder):
-    """Builds the wheel from the source distribution alone, with the PyTorch that it is for."""
+    """Builds the wheel from the source distribution alone, packed or unpacked, with the PyTorch that it is for."""
     defines = [f"--config-settings=cmake.define.{name}={value}" for name, value in ABIS.items()]
     must([TORCH_PYTHON, "-m", "pip", "wheel", "--quiet", "--no-cache-dir", "--no-deps", "--no-index", "--no-build-isolation", *defines, "-w", folder / "raw", sdist],
          timeout=patient(600))
     (raw,) = (folder / "raw").glob("muster_torch-*.whl")
+    make_portable(raw, folder / "dist")
+
+
+def make_portable(wheel, folder):
+    """The same wheel in the folder, with the tag of the oldest Linux that it runs on."""
     excludes = [word for name in NOT_OURS for word in ("--exclude", name)]
-    must([DEPS / "tools/bin/auditwheel", "repair", *excludes, "-w", folder / "dist", raw], timeout=patient(60),
+    must([DEPS / "tools/bin/auditwheel", "repair", *excludes, "-w", folder, wheel], timeout=patient(60),
          env=os.environ | {"PATH": f"{DEPS}/tools/bin:{os.environ['PATH']}"})
 
 
