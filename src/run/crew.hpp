@@ -38,9 +38,9 @@ class Crew {
   ~Crew();
 
   // Opens the sessions, pushes the binary to hosts where it is missing, built for the host's
-  // architecture, and gathers the facts of all hosts in parallel. Returns one Survey per host. Hosts
-  // that do not answer delay it by one deadline in all. Calls `meanwhile` once the first sessions
-  // are being opened. Cost: one session per host; two more where the binary is missing.
+  // architecture, and gathers the facts of all hosts in parallel. Returns one Survey per host.
+  // Hosts that do not answer delay it by one deadline in all. Calls `meanwhile` once the first
+  // sessions are being opened. Cost: one session per host; two more where the binary is missing.
   [[nodiscard]] std::vector<facts::Survey> survey(const std::function<void()>& meanwhile = {});
 
   // The binary's path on the hosts. Valid after survey().
