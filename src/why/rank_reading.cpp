@@ -79,25 +79,25 @@ bool places_differ(const RankView& view) {
   return functions.size() > 1;
 }
 
+bool is_crowded(const HostView* host) {
+  return host != nullptr && host->processors >= 1 && host->load > host->processors;
+}
+
+// On a host with more runnable processes than CPUs, a rank gets less of one than it could use.
+double scaled_cpu(double cpu, const HostView* host) {
+  return is_crowded(host) ? std::max(cpu * host->processors / host->load, kChangingCpu) : cpu;
+}
+
 bool loops(const RankReading& reading) {
   const RankView& view = *reading.view;
   const bool native_only = view.places.empty() && reading.stack.native;
-  if (reading.main->cpu < kLoopingCpu || !reading.stack.own_code_innermost) return false;
+  if (!reading.stack.own_code_innermost) return false;
+  if (reading.main->cpu < scaled_cpu(kLoopingCpu, reading.host_view)) return false;
   if (reading.stack.in != In::kElsewhere && reading.stack.in != In::kUnknown) return false;
   if (native_only) return !reading.stack.place.empty();
   const std::set<std::string> lines(view.places.begin(), view.places.end());
   return view.places.size() >= kFewestPlaces && !places_differ(view) &&
          lines.size() <= kMostLoopLines;
-}
-
-bool is_crowded(const HostView* host) {
-  return host != nullptr && host->processors >= 1 && host->load > host->processors;
-}
-
-// On a host with more runnable processes than CPUs, a rank that works gets less than one.
-double working_cpu(const HostView* host) {
-  if (!is_crowded(host)) return kWorkingCpu;
-  return std::max(kWorkingCpu * host->processors / host->load, kChangingCpu);
 }
 
 // The rank is ready to run, but other processes use nearly all of the CPUs.
@@ -138,7 +138,7 @@ Activity activity_of(RankReading& reading) {
     reading.subject = &main;
     return Activity::kLoops;
   }
-  const bool works = reading.cpu >= working_cpu(reading.host_view) ||
+  const bool works = reading.cpu >= scaled_cpu(kWorkingCpu, reading.host_view) ||
                      reading.io_bytes > kWorkingIo || waits_for_processor(reading) ||
                      (reading.cpu >= kChangingCpu && places_differ(*reading.view));
   if (!works && explains([](const Process& process) { return process.state == "D"; })) {

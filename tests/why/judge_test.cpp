@@ -71,6 +71,19 @@ TEST(Judge, NamesRanksThatOthersWaitFor) {
        true,
        {3},
        "an endless loop, or"},
+      {"loops on a crowded host",
+       [] {
+         Builder scene =
+             places(missing(200).doing(3, "R", "", 0.14).python(3, {"train.py:57 spin"}), 3,
+                    {"train.py:57 spin", "train.py:58 spin", "train.py:57 spin"});
+         inspect::HostView& host = scene.scene().hosts["n4"];
+         host.processors = 2;
+         host.load = 13;
+         return scene;
+       },
+       Kind::kLoops,
+       true,
+       {3}},
       {"is stopped", [] { return missing(1).doing(3, "T", ""); }, Kind::kStopped, true, {3}},
       {"is frozen",
        [] {
