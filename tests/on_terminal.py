@@ -14,5 +14,5 @@ def on_terminal(*words):
 
 
 def is_harmless(line):
-    """Whether a line has no control characters other than colours and those of muster's progress line."""
+    """Whether the only control characters in a line are colours and those of muster's progress line."""
     return re.sub(r"\r?\x1b\[K|\x1b\[[\d;]*m", "", line.rstrip("\r\n")).isprintable()

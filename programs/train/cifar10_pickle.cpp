@@ -106,8 +106,8 @@ uint32_t PickleReader::take_number(size_t count) {
   return value;
 }
 
-// The next instruction other than BinPut and LongBinPut, which store a value for later use. These
-// files never use a stored value.
+// Returns the next instruction and skips BinPut and LongBinPut, which store a value for later use:
+// these files never use a stored value.
 Code PickleReader::peek() {
   while (at_ < bytes_.size()) {
     const auto code = static_cast<Code>(bytes_[at_]);

@@ -30,7 +30,7 @@ constexpr milliseconds kAll{15000};
 constexpr milliseconds kLook{20};  // how often to look at the progress of a call
 constexpr std::size_t kMostAtOnce = 256;
 
-// So many rejections end a call. A single one may come from a route that is just changing.
+// A call ends after this many rejections. A single one may be due to a route that is changing.
 constexpr int kRejections = 2;
 
 bool is_by_network(int error) {

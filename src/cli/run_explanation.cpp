@@ -27,8 +27,8 @@ namespace {
 constexpr off_t kFirstBytes = off_t{1} << 20;
 constexpr off_t kLastBytes = off_t{3} << 20;
 constexpr std::chrono::seconds kReadingTakes{2};  // at most, for all files
-// So many bytes from the beginning and from the end of each file are read even after kReadingTakes:
-// on a busy machine, reading a short log takes less time than being descheduled.
+// Bytes at the beginning and at the end of each file that are read even after kReadingTakes. On a
+// busy machine, waiting for a CPU can take longer than reading a short log.
 constexpr off_t kAlwaysRead = off_t{1} << 18;
 
 // Reads the beginning and the end of files until the time is over.

@@ -19,7 +19,7 @@ class HostCollector {
   HostCollector(const HostCollector&) = delete;
   HostCollector& operator=(const HostCollector&) = delete;
 
-  // `slots` is 0 if it was not given, which counts as 1 for a host that is named more than once.
+  // Pass 0 as `slots` if the user gave no number. A host that is named twice then gets 1 for it.
   // Returns false if a host would get more than kMaxSlots.
   [[nodiscard]] bool add(std::string_view name, int slots);
 

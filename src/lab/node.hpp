@@ -45,8 +45,8 @@ constexpr std::string_view kSwitch = "switch";
 // Like in_switch, for lines that may fail, such as the deletion of something that does not exist.
 void try_in_switch(std::string_view lab, const std::string& ip_lines);
 
-// Waits until the host's sshd listens on a socket other than `old_socket` (0: on any). Returns its
-// inode.
+// Waits until the host's sshd listens on a new socket, one that is not `old_socket`; with 0, any
+// socket will do. Returns the socket's inode.
 [[nodiscard]] Result<unsigned long> wait_for_sshd(pid_t host, unsigned long old_socket);
 
 enum class As {

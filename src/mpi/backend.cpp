@@ -245,7 +245,7 @@ MpiBackend::WorkPtr MpiBackend::reduce(Tensors& tensors, const c10d::ReduceOptio
   check_root("reduce", opts.rootRank, size_);
   Call call(*this, "reduce", OpType::REDUCE, tensor, opts.timeout, opts.asyncOp);
   const int root = static_cast<int>(opts.rootRank);
-  // On ranks other than the root the input must stay as it is, so a scaled one is copied first.
+  // Only the root may change its input, so the other ranks scale a copy.
   const bool scales = opts.reduceOp == c10d::ReduceOp::PREMUL_SUM;
   const at::Tensor memory = rank_ == root ? call.write(tensor)
                             : scales      ? call.read(tensor.clone())

@@ -191,7 +191,7 @@ struct SmallAllReduces {
 class Plugin final : public Library {
  public:
   Plugin() {
-    // Lets a test exercise the path for more than 2^31 elements without allocating so many.
+    // Lets a test reach the code for more than 2^31 elements with a small tensor.
     if (const char* most = std::getenv("MUSTER_MPI_MOST_ELEMENTS")) {
       const auto value = std::strtoul(most, nullptr, 10);
       if (value > 0 && value < INT_MAX) most_ = value;

@@ -20,7 +20,7 @@ namespace muster::run {
 [[nodiscard]] bool is_bar(std::string_view line);
 // Whether the last drawing of a line is blank.
 [[nodiscard]] bool shows_nothing(std::string_view line);
-// The text without control sequences other than colours, so that it cannot leave its line.
+// Removes all control sequences except colours, so that the text stays on its line.
 [[nodiscard]] std::string in_its_line(std::string_view text);
 // Like in_its_line, cut to at most `columns` on a terminal.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t columns);

@@ -393,7 +393,7 @@ void Supervisor::on_beat() {
   show_lines_soon();
 }
 
-// Tries to reach a silent host over a new connection, until it answers or is given up.
+// Keeps trying to reach a silent host over a new connection, until it answers or counts as lost.
 void Supervisor::look_after(std::size_t index, bool is_alone) {
   Host& host = hosts_[index];
   if (host.done || host.lost) return;

@@ -29,9 +29,9 @@ constexpr std::string_view kScriptShell = "exec sh";
 // Includes the launcher's generated configuration at the top of ~/.ssh/config.
 [[nodiscard]] std::string include_script(bool dry);
 
-// Restores what the scripts above changed. If keys other than `our_keys` (public key lines) were
-// added too, another launcher still uses the host, so only our keys are removed. With no
-// `our_keys`, everything is undone.
+// Restores what the scripts above changed. If the host also has keys that are not in `our_keys`
+// (public key lines), another launcher still uses it, so only our keys are removed. If `our_keys`
+// is empty, everything is undone.
 [[nodiscard]] std::string undo_script(Place place, bool dry,
                                       std::span<const std::string> our_keys = {});
 

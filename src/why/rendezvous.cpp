@@ -232,7 +232,7 @@ Ranks blind_ranks(const Case& the) {
   return blind;
 }
 
-// Whether the rank was seen doing something other than waiting for others.
+// Whether the rank was seen doing anything but waiting for others.
 bool is_seen_to_compute(const RankReading& rank) {
   const bool computes = rank.activity == Activity::kWorks || rank.activity == Activity::kLoops;
   return computes && rank.stack.in == StackReading::In::kElsewhere;

@@ -29,7 +29,7 @@ def site(tmp_path_factory):
 
 
 class Page(HTMLParser):
-    """What one page loads, where its links lead, which places in it have a name, and which code stands in its text."""
+    """Collects what a page loads, where its links lead, its anchors, and the code in its text."""
 
     def __init__(self, path):
         super().__init__()

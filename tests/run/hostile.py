@@ -95,7 +95,7 @@ class HostileCluster:
         return Shown(json.loads(done.stdout))
 
     def executed(self):
-        """Returns the hosts other than the hostile one on which a canary ran."""
+        """Returns the hosts on which a canary ran, without the hostile one."""
         return [host for host in ["launcher", *self.good] if self.lab.exec(host, "rm", f"{CANARY}/ran").returncode == 0]
 
 

@@ -1,4 +1,4 @@
-"""Facts of a host with so many problems that each of their texts reaches the user in some finding or decision."""
+"""Facts of a host with enough problems that a finding or a decision shows the user each of its texts."""
 from tests.run.hostile import CANARY
 
 LIBRARY = {"path": "/usr/lib/libmpi.so", "hash": "4b6f3aa5b3d0fe5c3cfb10dd2bddfd3c", "bytes": 1}
