@@ -10,6 +10,7 @@
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
 #include "engines/kind.hpp"
+#include "facts/program.hpp"
 #include "layout/engine.hpp"
 
 namespace muster::checks {
@@ -84,8 +85,7 @@ Finding lacks_daemon(const layout::Engine& engine, const facts::Mpi& here,
 
 // Whether two copies of one library can be equal on these machines.
 bool have_one_architecture(const facts::Facts& one, const facts::Facts& other) {
-  const std::string& own = one.cpu.architecture;
-  return own.empty() || other.cpu.architecture.empty() || own == other.cpu.architecture;
+  return !facts::is_for_another_machine(one.cpu.architecture, other.cpu);
 }
 
 // How the MPI on the host differs from the one on the launcher; nothing if it does not.
