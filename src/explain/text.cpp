@@ -91,6 +91,14 @@ std::string oddities_text(const std::vector<Oddity>& oddities, std::size_t width
   return text;
 }
 
+// Two underscores would make the text between them bold.
+std::string markdown_heading(std::string text) {
+  for (std::size_t at = 0; (at = text.find("__", at)) != std::string::npos; at += 4) {
+    text.replace(at, 2, R"(\_\_)");
+  }
+  return text;
+}
+
 std::string confidence_text(const Explanation& explanation) {
   return fmt::format("Confidence: {}; {}.\n", name_of(explanation.confidence), explanation.reason);
 }
@@ -180,8 +188,8 @@ std::string troubleshooting_page(const std::vector<Failure>& failures) {
     for (const Failure& failure : failures) {
       if (failure.symptom != symptom || failure.kind != catalogue::Kind::kCause) continue;
       page += fmt::format("\n### {}\n\n`{}` ({})\n\n{}\n",
-                          sentence(filled(failure.title, {}), failure.title), failure.id,
-                          failure.seen_in, filled(failure.meaning, {}));
+                          markdown_heading(sentence(filled(failure.title, {}), failure.title)),
+                          failure.id, failure.seen_in, filled(failure.meaning, {}));
       const auto add = [&](const char* name, const std::vector<std::string>& list) {
         if (list.empty()) return;
         page += fmt::format("\n{}:\n\n", name);
