@@ -11,7 +11,8 @@ endif()
 find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 
-# muster_find_archive(VARIABLE NAME FILE...): the static library, or without MUSTER_STATIC, where there is none, the shared one.
+# muster_find_archive(VARIABLE NAME FILE...): sets VARIABLE to the static library FILE. Without MUSTER_STATIC, the shared library
+# NAME will do if there is no static one.
 function(muster_find_archive variable name)
   set(names ${ARGN})
   if(NOT MUSTER_STATIC)

@@ -4,8 +4,8 @@
 add_library(muster_flags INTERFACE)
 target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   -Wno-missing-field-initializers)  # designated initialisers may name only some members
-# GCC 12 wrongly reports members that a designated initialiser leaves out as uninitialised, and a string added to a literal as an
-# overlap.
+# GCC 12 wrongly warns that members which a designated initialiser leaves out are uninitialised, and that a string added to a
+# literal overlaps it.
 target_compile_options(muster_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
 # libstdc++ 12's stable_sort uses functions that C++17 deprecates, and Clang warns about that.
 target_compile_options(muster_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
@@ -43,7 +43,8 @@ function(muster_precompile target kind)
   target_precompile_headers(${target} REUSE_FROM muster_precompiled_${kind})
 endfunction()
 
-# Replaces patterns such as *.cpp by the matching files of the folder. CMake must be run again when a file is added.
+# Sets the variable WORDS to the other arguments, with each pattern such as *.cpp replaced with the matching files of the folder.
+# CMake must be run again when a file is added.
 function(muster_expand words)
   set(expanded "")
   foreach(word IN LISTS ARGN)

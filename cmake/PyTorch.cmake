@@ -14,7 +14,7 @@ function(muster_find_pytorch folder)
   set(muster_pytorch_version ${version} PARENT_SCOPE)
   if(NOT TARGET muster::pytorch)
     add_library(muster::pytorch INTERFACE IMPORTED)
-    # libtorch.so has no code; it loads the CUDA part of a CUDA build, so it must stay linked.
+    # libtorch.so contains no code itself. It loads the CUDA part of a CUDA build, so the linker must not drop it.
     set_target_properties(muster::pytorch PROPERTIES
       INTERFACE_INCLUDE_DIRECTORIES "${folder}/include;${folder}/include/torch/csrc/api/include"
       INTERFACE_COMPILE_DEFINITIONS "USE_DISTRIBUTED;USE_C10D_GLOO"

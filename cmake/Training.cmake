@@ -27,7 +27,7 @@ if(NOT MUSTER_TORCH_SEEN STREQUAL MUSTER_TORCH)
 endif()
 find_path(MUSTER_GLOO_HEADERS gloo/types.h HINTS ${MUSTER_GLOO_INCLUDE} ${MUSTER_TORCH}/include)
 
-# Why libmuster cannot be built here; empty if it can.
+# muster_obstacle says why libmuster cannot be built here. It is empty if libmuster can be built.
 set(muster_obstacle "")
 if(NOT MUSTER_TORCH)
   set(muster_obstacle "there is no PyTorch in ${muster_deps}/torch; run tools/install_deps --training, or name yours: -DMUSTER_TORCH=/path/to/site-packages/torch")

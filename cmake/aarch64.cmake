@@ -16,8 +16,8 @@ if(NOT EXISTS ${CMAKE_SYSROOT}/usr/include)
   message(FATAL_ERROR "${CMAKE_SYSROOT} has no headers for arm64; run: sudo tools/install_deps --arm64")
 endif()
 
-# The compiler's own packages hold an older C library, without the fixes of its later versions. The folder's comes first: -B for what
-# every program starts with (crt1.o), -L for libc.a.
+# The compiler's own packages have an older C library, which lacks later fixes. So the one in the folder must come first: -B finds
+# crt1.o, with which every program starts, and -L finds libc.a.
 set(muster_arm64_libraries ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu)
 set(CMAKE_CXX_FLAGS_INIT "-isystem =/usr/include/aarch64-linux-gnu")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-B${muster_arm64_libraries}/ -L${muster_arm64_libraries}")

@@ -77,7 +77,7 @@ class Lab:
                        capture_output=True, timeout=600)
 
     def close_connections(self):
-        """Closes all shared connections of the launcher, muster's and plain ssh's, so that the next login is a new one."""
+        """Closes all shared connections of the launcher, muster's and plain ssh's, so that the next command has to log in again."""
         script = ('for s in "$HOME"/.ssh/muster/cm/*; do [ -S "$s" ] && ssh -o ControlPath="$s" -O exit x; done 2>/dev/null; '
                   'for i in $(seq 100); do ls "$HOME"/.ssh/muster/cm/* >/dev/null 2>&1 || exit 0; sleep 0.05; done; exit 1')
         done = self.run(["sh", "-c", script])
@@ -103,7 +103,7 @@ def compare(name, sides, count, note=""):
     """
     times = {side: [] for side in sides}
     for number in range(count):
-        # The order alternates, so that neither side always pays for what the other left.
+        # The order alternates, so that neither side always pays for what the other left behind.
         order = list(sides.items()) if number % 2 == 0 else list(sides.items())[::-1]
         for side, measure in order:
             times[side].append(measure())

@@ -7,7 +7,7 @@ WIDTH, HEIGHT, LEFT, TOP = 330, 230, 62, 40
 
 
 def write_curves(path, heading, panels, labels):
-    """panels: {title: {name of a curve: {size: seconds}}}; labels: {size: text}."""
+    """Writes the SVG to `path`. `panels` is {title: {name of a curve: {size: seconds}}}, and `labels` is {size: text}."""
     columns = 2
     rows = math.ceil(len(panels) / columns)
     wide, high = columns * (WIDTH + LEFT) + 30, rows * (HEIGHT + 80) + TOP + 30

@@ -12,7 +12,7 @@
 
 namespace {
 
-// Draws this many points and returns how many of them lie in the circle.
+// Draws `points` random points in the unit square and returns how many lie in the unit circle.
 at::Tensor hits(int64_t points, int seed) {
   const at::Generator generator = at::detail::createCPUGenerator(static_cast<uint64_t>(seed));
   const at::Tensor xy = at::rand({points, 2}, generator, at::kDouble);

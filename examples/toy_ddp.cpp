@@ -36,7 +36,7 @@ void save(const torch::nn::Linear& model, int64_t epochs_done) {
   archive.write("epochs_done", torch::tensor(epochs_done));
   const std::string unfinished = std::string(kSnapshot) + ".new";
   archive.save_to(unfinished);
-  // A crash at any moment leaves a complete snapshot.
+  // The new snapshot replaces the old one in a single step, so a crash leaves one of them intact.
   std::filesystem::rename(unfinished, kSnapshot);
 }
 

@@ -1,5 +1,5 @@
-// Environments, as entries "NAME=value" ended by NUL: parsed for the rank, the pod and Slurm's
-// hosts.
+// The input is an environment: entries "NAME=value", each ended by NUL. It is parsed for the rank,
+// the pod and Slurm's hosts.
 #include <climits>
 #include <string>
 

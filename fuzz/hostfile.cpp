@@ -23,7 +23,7 @@ void check(std::string_view text) {
   require_round_trip(file->hosts, hosts::Dialect::kHydra);
 }
 
-// The file that `muster hosts --terraform` reads instead of a host file.
+// Parses the text as Terraform's output, which `muster hosts --terraform` reads.
 void check_terraform(std::string_view text) {
   const auto instances = hosts::parse_terraform({.text = text, .limit = kLimit});
   if (!instances) return require_good_error(instances.error());
@@ -33,7 +33,7 @@ void check_terraform(std::string_view text) {
     require(worker.host_key.find_first_of("\n\r\t") == std::string::npos, "a key is one line");
   }
   require(list.size() > 1, "there are workers");
-  list.pop_back();  // make room below the limit
+  list.pop_back();  // the limit does not count the launcher
   require_good_hosts(list);
 }
 

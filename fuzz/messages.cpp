@@ -89,7 +89,7 @@ void check_report(const agent::Message& message, std::unique_ptr<Receiver>& rece
   receiver->take(report->piece);
 }
 
-// What the host's shell said where muster was missing.
+// `err` is what a host's shell printed because muster was missing there.
 void check_machine(std::string_view err) {
   const std::string machine = run::machine_named(run::told_machine(err));
   require(is_printable(machine) && machine.find('/') == std::string::npos, "a name or nothing");

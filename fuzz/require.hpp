@@ -29,7 +29,7 @@ inline void require(bool holds, const char* what) {
   return true;
 }
 
-// The same for a text with several lines.
+// Requires that every line of the text is printable.
 inline void require_printable(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -11,7 +11,8 @@ namespace {
 
 constexpr char kEsc = '\x1b';
 
-// The length of an allowed control sequence at the start of `text`: colours, erase, move.
+// Returns the length of the control sequence at the start of `text` if it is allowed, because it
+// sets a colour, erases or moves the cursor. Otherwise returns 0.
 std::size_t allowed_control(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;:", 2);
@@ -32,7 +33,7 @@ void require_harmless(std::string_view shown) {
   }
 }
 
-// A rank's line must stay on its line, and a bar within its width.
+// What muster shows of a rank's line, whole or cut to a width, must not move the cursor.
 void check_line(std::string_view line) {
   const std::string shown = run::in_its_line(last_drawn(line));
   require_harmless(shown);

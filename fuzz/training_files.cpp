@@ -101,7 +101,8 @@ void require_good_images(const programs::ImageSet& set) {
   for (const uint8_t label : set.labels) require(label < 10, "only known classes");
 }
 
-// Writes parts of the input to the files; the last file is checksums.json.
+// Splits the text at each "|||" and writes the parts to the files in turn. A part that is left
+// after the last file becomes checksums.json.
 template <std::size_t N>
 void write_files(const OwnFolder& folder, std::string_view text,
                  const std::array<const char*, N>& names) {

@@ -128,7 +128,7 @@ void check_kept_command(std::string_view text) {
   if (!command) require_good_refusal(command);
 }
 
-// Requires that all texts and pages made from results are good.
+// Requires that the texts made from results are printable and that their page contains no script.
 void require_good_pages(const bench::Results& results) {
   require_printable(bench::table_text(results));
   require_printable(bench::verdict_text(results));
@@ -146,7 +146,7 @@ void check_results(std::string_view text) {
   if (const auto results = bench::parse_results(std::string(text))) require_good_pages(*results);
 }
 
-// Covers the part of Results that muster-bench's ranks print.
+// Parses the text as lines that muster-bench's ranks print, and checks what is made of the results.
 void check_bench_lines(std::string_view text) {
   bench::Results results;
   bench::Lines lines(results, {"n1", "n2"});

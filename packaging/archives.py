@@ -24,12 +24,12 @@ Tree = dict[str, File]  # by path below the prefix
 
 
 def project_version():
-    """The only definition of the version is in CMakeLists.txt."""
+    """Returns the version from CMakeLists.txt, the only file that defines it."""
     return re.search(r"^project\(muster VERSION (\S+) ", (ROOT / "CMakeLists.txt").read_text(), flags=re.M)[1]
 
 
 def source_date():
-    """The time of every file in the archives: SOURCE_DATE_EPOCH, otherwise the time of the commit."""
+    """Returns the time of every file in the archives: SOURCE_DATE_EPOCH, or the time of the commit if that is not set."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if given is None:
         words = ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT, "log", "-1", "--format=%ct"]
@@ -38,17 +38,17 @@ def source_date():
 
 
 def read_tree(folder):
-    """The files below a folder. A symbolic link counts as the file that it leads to."""
+    """Returns the files below a folder. A symbolic link counts as the file that it leads to."""
     return {str(path.relative_to(folder)): File(path.read_bytes(), os.access(path, os.X_OK)) for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def folders(tree):
-    """Every folder that the files are in, outer ones first."""
+    """Returns every folder that contains files of the tree, outer ones first."""
     return sorted({str(parent) for path in tree for parent in Path(path).parents} - {"."})
 
 
 def write_folder(folder, tree):
-    """The files on disk, with the modes that a package gives them, whatever the umask."""
+    """Writes the files to disk with the modes that a package gives them, whatever the umask."""
     for path in ["", *folders(tree)]:
         (folder / path).mkdir(parents=True, exist_ok=True)
         (folder / path).chmod(0o755)
@@ -59,7 +59,7 @@ def write_folder(folder, tree):
 
 
 def write_tar(path, top, tree):
-    """A .tar.gz with all files below the folder `top`."""
+    """Writes a .tar.gz in which all files are below the folder `top`."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name in ["", *folders(tree)]:
@@ -90,7 +90,7 @@ class Wheel(NamedTuple):
 
 
 def write_wheel(folder, wheel, tree):
-    """The wheel of these files, which are below the wheel's root, with metadata and licences. Returns its path."""
+    """Writes a wheel with these files, whose paths begin at the wheel's root, and adds metadata and licences. Returns its path."""
     name, version = wheel.name.replace("-", "_"), project_version()
     info = f"{name}-{version}.dist-info"
     tags = "".join(f"Tag: py3-none-{platform}\n" for platform in wheel.platforms)

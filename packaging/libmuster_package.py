@@ -19,13 +19,13 @@ def git(*words):
 
 
 def source_tree(*paths):
-    """Files of the last commit; all of them without paths."""
+    """Returns the files of the last commit at these paths, or all of its files if no path is given."""
     names = git("ls-tree", "-r", "-z", "--format=%(objectmode) %(path)", "HEAD", "--", *paths).decode().split("\0")[:-1]
     return {path: File(git("show", f"HEAD:{path}"), mode == "100755") for mode, path in (name.split(" ", 1) for name in names)}
 
 
 def make_source(folder):
-    """libmuster alone, to build with CMake against any PyTorch that it supports. Returns the path."""
+    """Packs the source of libmuster alone, to be built with CMake against any PyTorch that it supports. Returns the package's path."""
     top = f"libmuster-{project_version()}"
     made = folder / f"{top}.tar.gz"
     write_tar(made, top, source_tree(*SOURCES) | {"README.md": File((HERE / "README.md").read_bytes())})
@@ -33,23 +33,25 @@ def make_source(folder):
 
 
 def make_whole_source(folder):
-    """All of muster, as git has it: what packages of distributions and Spack build from."""
+    """Packs all of muster as it is in the last commit. Distributions and Spack build their packages from this."""
     top = f"muster-{project_version()}"
     write_gzip(folder / f"{top}.tar.gz", git("archive", "--format=tar", f"--prefix={top}/", "HEAD"))
 
 
 def pytorch_minor(installed):
-    """The minor version of PyTorch in which the installed CMake package accepts programs, such as 2.13."""
+    """Returns the minor version of PyTorch, such as 2.13, for which the installed CMake package accepts programs."""
     return re.search(r"built against PyTorch (\d+\.\d+)\.", (installed / "lib/cmake/Muster/MusterConfig.cmake").read_text())[1]
 
 
 def make_wheel(folder, installed, machine):
-    """Of what `cmake --install --component libmuster` left in a folder. It finds PyTorch beside itself, in site-packages."""
+    """Makes a wheel of what `cmake --install --component libmuster` wrote to the folder `installed`. The library finds PyTorch
+    beside itself, in site-packages."""
     minor = pytorch_minor(installed)
     major, number = minor.split(".")
     wanted = {path: file for path, file in read_tree(installed).items() if path.startswith(("include/", "lib/"))}
     name = f"lib/libmuster.so.{'.'.join(project_version().split('.')[:2])}"
-    # A wheel has no symbolic links: the library once, under the name that programs load, and for the linker a script that names it.
+    # A wheel cannot contain symbolic links. So it has the library once, under the name that programs load, and a linker script
+    # named libmuster.so that refers to it.
     tree = {path: file for path, file in wanted.items() if not Path(path).name.startswith("libmuster.so")} | {
         name: wanted[name], "lib/libmuster.so": File(f"INPUT({Path(name).name})\n".encode())}
     files = {f"libmuster/{path}": file for path, file in tree.items()} | {

@@ -11,7 +11,7 @@ def ninja(build, *words):
 
 
 def linked_files(build, target):
-    """Archives and headers of the system, as the linker and the compiler name them."""
+    """Returns the system's archives and headers from which the target is made, as the linker and the compiler report them."""
     link = [line for line in ninja(build, "commands", "-s", target).splitlines() if f" -o {target} " in line][-1]
     with tempfile.TemporaryDirectory() as folder:
         link = link.replace(f" -o {target} ", f" -Wl,--trace -o {folder}/linked ")
@@ -25,7 +25,7 @@ def linked_files(build, target):
 
 
 def linked_packages(build, target):
-    """The names of the packages, without their architecture."""
+    """Returns the names of the Debian packages that own these files, without their architecture."""
     files = linked_files(build, target)
     owners = subprocess.run(["dpkg-query", "--search", *files], capture_output=True, text=True, timeout=120)
     if owners.returncode:

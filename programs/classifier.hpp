@@ -1,4 +1,4 @@
-// A model that classifies images, which is what the trainers train.
+// The base class of the image classifiers that muster-train and muster-bench train.
 #pragma once
 
 #include <torch/torch.h>

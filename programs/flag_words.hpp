@@ -1,4 +1,4 @@
-// The arguments of a command line, for a program's CLI11 parser.
+// Prepares the arguments of a command line for a CLI11 parser.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace muster::programs {
 
-// Turns --dataset_dir into --dataset-dir, because people write both. CLI11 expects the last
-// argument first.
+// Returns the arguments in the order that CLI11 expects, the last one first. Turns --dataset_dir
+// into --dataset-dir, because people write both.
 inline std::vector<std::string> flag_words(int count, char** words) {
   std::vector<std::string> all(words + 1, words + count);
   for (std::string& word : all) {

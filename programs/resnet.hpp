@@ -14,7 +14,8 @@ inline torch::nn::Conv2d convolution(int64_t in, int64_t out, int64_t kernel, in
       torch::nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
 }
 
-// The projection around a block whose input and output shapes differ.
+// Returns the projection that serves as the shortcut of a block whose input and output shapes
+// differ.
 inline torch::nn::Sequential shortcut(int64_t in, int64_t out, int64_t stride) {
   return torch::nn::Sequential(convolution(in, out, 1, stride).ptr(),
                                torch::nn::BatchNorm2d(out).ptr());
@@ -74,11 +75,11 @@ struct Bottleneck : torch::nn::Module {
   torch::nn::Sequential downsample{nullptr};
 };
 
-// small: a 3x3 convolution without pooling, for 32x32 images, which torchvision's stem would reduce
-// to 8x8.
+// The layers before the blocks. `small` is a 3x3 convolution without pooling, for 32x32 images.
+// torchvision's stem would reduce such images to 8x8.
 enum class Stem { torchvision, small };
 
-// Input: [N, 3, H, W], with H and W of at least 32.
+// The input is [N, 3, H, W]. H and W must be at least 32.
 template <class Block>
 struct ResNet : Classifier {
   explicit ResNet(const std::array<int64_t, 4>& blocks, int64_t classes = 1000,
@@ -115,9 +116,10 @@ struct ResNet : Classifier {
     return made;
   }
 
-  // Created and registered in torchvision's order, so that the same seed gives the same weights.
+  // The layers are created and registered in torchvision's order, so that the same seed gives the
+  // same weights.
   bool pooled;
-  int64_t channels = 64;  // of the last layer added so far
+  int64_t channels = 64;  // that the last added layer outputs
   torch::nn::Conv2d conv1;
   torch::nn::BatchNorm2d bn1;
   torch::nn::Sequential layer1;

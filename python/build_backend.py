@@ -1,5 +1,5 @@
-"""The build backend: scikit-build-core's, but it stops before pip downloads PyTorch for a package that it could not
-build."""
+"""scikit-build-core's build backend, with one change: without PyTorch, the build stops with advice, before pip
+downloads a PyTorch that would not help."""
 import importlib.util
 
 from scikit_build_core.build import *  # noqa: F403

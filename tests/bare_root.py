@@ -2,8 +2,8 @@
 import re
 import subprocess
 
-# The same packages that `mmdebstrap --variant=minbase --include=openssh-server,python3` installs, including
-# every Essential package.
+# With their dependencies and every Essential package, these are the packages that `mmdebstrap --variant=minbase
+# --include=openssh-server,python3` installs.
 WANTED = ("apt", "openssh-server", "python3")
 FIELDS = "${Package}\t${Provides}\t${Essential}\t${Pre-Depends}, ${Depends}\n"
 NOT_NEEDED = ("/usr/share/doc/", "/usr/share/info/", "/usr/share/locale/", "/usr/share/man/")
@@ -44,7 +44,8 @@ def make_bare_root(folder):
     """Fills the folder with the files of these packages from this machine."""
     paths = said("dpkg-query", "-L", *packages()).splitlines()
     wanted = [path[1:] for path in paths if path.startswith("/") and path != "/." and not path.startswith(NOT_NEEDED)]
-    first = [top + name for top in ("usr/", "") for name in ("bin", "lib", "lib64", "sbin")]  # the latter are links to the former
+    # /bin, /lib, /lib64 and /sbin are links to the folders in /usr.
+    first = [top + name for top in ("usr/", "") for name in ("bin", "lib", "lib64", "sbin")]
     with subprocess.Popen(["tar", "-C", "/", "--no-recursion", "--ignore-failed-read", "-cf", "-", *first, "-T", "-"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as pack:
         with subprocess.Popen(["tar", "-C", folder, "-xpf", "-"], stdin=pack.stdout) as unpack:

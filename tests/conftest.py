@@ -18,7 +18,7 @@ from tests.waiting import given_time, patient
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The tests write files that lab hosts read as another user.
+# The tests write files that a different user reads on lab hosts.
 os.umask(0o022)
 
 # Background jobs of a script ignore SIGINT, and nohup makes programs ignore SIGHUP. Programs that the tests start would inherit
@@ -47,7 +47,7 @@ def locked(name: str, how=fcntl.LOCK_EX, within=3000):
         yield
 
 
-# Tests that need more than muster itself run last, so that CI can build the rest meanwhile. MUSTER_BUILDING names a folder in
+# Tests that need more than the command muster run last, so that CI can build the rest meanwhile. MUSTER_BUILDING names a folder in
 # which CI creates the file `done` or `failed` when the build has ended.
 NEED_THE_WHOLE_BUILD = ("bench", "docs/test_training_pages.py", "mpi", "python", "run/test_ipv6.py", "torch", "train")
 
@@ -57,7 +57,7 @@ def needs_the_whole_build(item) -> bool:
 
 
 def pytest_collection_modifyitems(items):
-    items.sort(key=needs_the_whole_build)  # a stable sort: otherwise the order stays
+    items.sort(key=needs_the_whole_build)  # a stable sort, so the order does not change otherwise
 
 
 NOT_BUILT = pytest.StashKey[bool]()
@@ -85,7 +85,8 @@ def pytest_runtest_protocol(item):
         item.stash[NOT_BUILT] = not wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]))  # before the test's own time limit starts
     if not hasattr(item.config, "workerinput"):
         return (yield)
-    # A test that must be alone keeps the door locked while it waits for the running tests to end.
+    # Every test passes through the door. One that must be alone keeps it locked until the running tests have ended, so that no
+    # other test starts meanwhile.
     with locked("door"):
         entered = locked("room", fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         entered.__enter__()
@@ -180,8 +181,8 @@ def take_sanitizer_logs() -> str:
 
 @pytest.fixture(scope="session")
 def sanitizer_logs(muster):
-    """The folder for these reports, if muster is built with sanitisers; lab hosts share it. Removed when all workers have
-    ended."""
+    """Yields the folder for the sanitisers' reports, which lab hosts share, or None if muster is built without sanitisers. It is
+    removed when all workers have ended."""
     if not is_sanitized(muster):
         yield None
         return
@@ -246,7 +247,7 @@ class Lab:
 
 
 def labs(muster, muster_on_hosts, sanitizer_logs):
-    """Yields the function that makes labs, and removes the labs afterwards."""
+    """Yields a function that makes labs, and removes them afterwards."""
     names = []
 
     def up(hosts, **flags):

@@ -1,8 +1,8 @@
 """Commands with output on a terminal, and what a hostile program might print there."""
 import re
 
-# Sets the clipboard, asks for the cursor's position and sets the title; then prints red text and a control sequence in UTF-8. For
-# printf(1).
+# In the form for printf(1): sets the clipboard, asks for the cursor's position and sets the title, then prints red text and a
+# control sequence in UTF-8.
 HOSTILE = r"\033]52;c;aGk=\007\033[6n\033]0;title\033\\\033[31mred\033[0m ok\302\2336n\n"
 HOSTILE_BYTES = b"\x1b]52;c;aGk=\x07\x1b[6n\x1b]0;title\x1b\\\x1b[31mred\x1b[0m ok\xc2\x9b6n\n"
 SHOWN = "\x1b[31mred\x1b[0m ok?6n"

@@ -24,8 +24,7 @@ def ask(folder: Path, name: str, request: str) -> str:
 
 
 def collectives(folder: Path, handler: str) -> list:
-    """Returns [{group: [(number, name, whether it is done), ...]}], one per process, the
-    shortest first."""
+    """Returns {group: [(number, name, whether it is done), ...]} of each process, the one with the fewest collectives first."""
     found = []
     for one in folder.iterdir():
         groups: dict = {}

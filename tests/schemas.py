@@ -1,5 +1,5 @@
-"""The JSON outputs of muster, checked against docs/reference/schemas. A field that the schema does not have fails a test, so that every field
-gets documented; users' programs read the schemas without that limit, since fields may be added."""
+"""The JSON outputs of muster, checked against docs/reference/schemas. Here a field that the schema does not have fails a test, so
+that every field gets documented. Users' programs should accept such fields, because new ones may be added."""
 import functools
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[1] / "docs/reference/schemas"
 
 
 def closed(schema):
-    """The same, but objects have no properties beyond those that it names."""
+    """Returns the schema, in which objects may have no properties besides those that it names."""
     if isinstance(schema, list):
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):
@@ -34,7 +34,7 @@ def _validator(name):
 
 
 def described(name, value):
-    """The value. Fails unless it is as the schema of that name says."""
+    """Returns the value. Fails if it does not conform to the schema of that name."""
     wrong = [f"{error.json_path}: {error.message}" for error in _validator(name).iter_errors(value)]
     assert not wrong, f"docs/reference/schemas/{name}.schema.json does not describe this: " + "; ".join(wrong)
     return value

@@ -1,4 +1,4 @@
-"""A hook of MkDocs: makes the repository's Markdown, as it is, the pages of the site.
+"""A hook of MkDocs: turns the repository's Markdown files, unchanged, into the pages of the site.
 
 A page keeps its path in the repository, so that links between pages mean the same here and there. mkdocs.yml says which pages there are:
 all of docs/, and those elsewhere that `nav` names. A link to any other file of the repository becomes plain text with the file's path,
@@ -21,7 +21,7 @@ ADDRESSES = {"docs/README.md": "contents.html", "examples/README.md": "examples.
 
 
 def address(path):
-    """Of a file on the site: its path, without the folder docs."""
+    """Returns a file's path on the site: that in the repository without the folder docs, and as .html in lower case if it is a page."""
     if path in ADDRESSES:
         return ADDRESSES[path]
     path = path.removeprefix("docs/")
@@ -32,21 +32,21 @@ def address(path):
 
 
 def title_of(folder):
-    """The heading of its README.md."""
+    """Returns the heading of the folder's README.md, or else the folder's name."""
     page = folder / "README.md"
     heading = re.search(r"^# (.+)", page.read_text(encoding="utf-8"), flags=re.M) if page.is_file() else None
     return heading[1] if heading else folder.name.capitalize()
 
 
 def pages_of(folder):
-    """README.md first, then by name; a folder in the folder is a section."""
+    """Returns the folder's pages: README.md first, then the others by name, then each folder in it as a section."""
     pages = sorted((ROOT / folder).glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
     sections = sorted({page.parent for page in (ROOT / folder).glob("*/*.md")})
     return [str(page.relative_to(ROOT)) for page in pages] + [{title_of(section): pages_of(section)} for section in sections]
 
 
 def expanded(entries):
-    """A list of `nav` in which each folder is replaced by its pages: by a section if it has a title, otherwise one by one."""
+    """Returns a list of `nav` with each folder replaced with its pages: as a section if the entry has a title, otherwise one by one."""
     made = []
     for entry in entries:
         if isinstance(entry, dict):
@@ -66,7 +66,8 @@ def named_pages(nav):
 
 
 def let_words_break(code):
-    """Browsers break a line behind any hyphen, and nowhere else in a word. Flags stay whole (site.css), and paths and names break behind / and _."""
+    """Lets flags stay whole (site.css), and paths and names break behind / and _. Without this, browsers break a line behind any
+    hyphen and nowhere else in a word."""
     if len(code):
         return
     parts = re.split(r"(?<!\S)(\S*-\S*)(?!\S)|(?<=[/_])(?=\w)", code.text or "")
@@ -81,7 +82,7 @@ def let_words_break(code):
 
 
 class RepositoryText(Treeprocessor):
-    """What GitHub's Markdown shows otherwise, and links to files that are not on the site."""
+    """Changes what GitHub would show differently, and links to files that are not on the site."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-/* Preloaded into munged: its clock is an hour behind, as that of a host without time synchronisation. */
+/* Preloaded into munged: makes its clock an hour slow, like that of a host without time synchronisation. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* The native part of the package textnorm: how many fields a line has, up to its final ';'. It trusts that there is one. */
+/* The native part of the package textnorm: counts the fields of a line up to its last ';', which it trusts to be there. */
 int textnorm_fields(const char *line) {
   const char *end = 0;
   for (const char *at = line; *at; ++at) {

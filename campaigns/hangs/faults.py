@@ -30,7 +30,7 @@ def read(path):
 
 
 def process_of_rank(lab_name, program, rank):
-    """Finds the program's own processes, not its launcher and not the processes that it forked."""
+    """Returns the pid of the rank's program, not that of its launcher or of a process that it forked."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         words = [os.path.basename(os.fsdecode(word)) for word in read(folder / "cmdline").split(b"\0")]
@@ -50,7 +50,7 @@ def process_of_rank(lab_name, program, rank):
 
 
 def in_lab(folder, lab_name):
-    """The rank's environment may differ from the lab's, but its root folder is always the lab's."""
+    """Returns whether the process at /proc/PID (`folder`) belongs to the lab. Its environment may not show that, but its mounts always do."""
     with contextlib.suppress(OSError):
         return f"/muster-lab/{lab_name}/" in (folder / "mountinfo").read_text()
     return False
@@ -69,7 +69,7 @@ def send(pid, number):
 
 @contextlib.contextmanager
 def freezer():
-    """Finds where the freezer of cgroup version 1 is mounted."""
+    """Yields the folder where the freezer of cgroup version 1 is mounted."""
     for line in Path("/proc/mounts").read_text().splitlines():
         _, place, kind, options = line.split()[:4]
         if kind == "cgroup" and "freezer" in options.split(","):

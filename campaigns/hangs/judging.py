@@ -23,7 +23,7 @@ def as_list(value):
 
 
 def names_of_all(ranks):
-    """No single rank is guilty: the verdict may name none or several, but not exactly one."""
+    """Returns whether the verdict is right if no single rank is guilty: it may name none or several, but not exactly one."""
     return len(ranks) != 1
 
 
@@ -51,7 +51,7 @@ def right_kind(case, verdict):
 
 
 def where_seen(case, verdict, screen):
-    """Says where the text names the function or the line: "verdict" or "evidence"; "no" if nowhere; "" if the case has no
+    """Returns where the text names the function or the line: "verdict" or "evidence"; "no" if nowhere; "" if the case has no
     such truth. "?" means that it is not there, but a compiler may have inlined the function, so a reader must decide."""
     where = case.get("truth", {}).get("where")
     if not where:
@@ -63,7 +63,7 @@ def where_seen(case, verdict, screen):
 
 
 def judge(case, verdict, code):
-    """Returns ("right" or "wrong", why) for a case that took place. `code`: how a healthy run ended."""
+    """Returns ("right" or "wrong", why) for a case that took place. `code` is the exit code of a healthy run."""
     if "truth" not in case:
         wrong = (["it accuses somebody"] if verdict["hang"] else []) + ([f"the run ended with exit code {code}"] if code != 0 else [])
     elif not verdict["hang"]:

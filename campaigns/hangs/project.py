@@ -46,14 +46,14 @@ def compile_with_libmuster(source, folder, debug):
 
 
 def sources_of_wheel():
-    """A text that changes with every commit that changes the wheel's sources."""
+    """Returns a text that changes with every commit that changes the wheel's sources."""
     done = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "rev-parse", "HEAD:python", "HEAD:src", "HEAD:include", "HEAD:pyproject.toml"],
                           cwd=ROOT, check=True, capture_output=True, text=True)
     return done.stdout
 
 
 def make_environment(has_muster_torch, has_pyspy):
-    """Makes a virtual environment that can import PyTorch, as a user would."""
+    """Makes a virtual environment that can import PyTorch, as a user would, and returns its folder."""
     folder = VENVS / ("muster-torch" if has_muster_torch else "plain") / ("py-spy" if has_pyspy else "no-py-spy")
     stamp, wanted = folder / "made-from", sources_of_wheel() if has_muster_torch else "torch\n"
     if stamp.is_file() and stamp.read_text() == wanted:
@@ -85,7 +85,7 @@ def make_environment(has_muster_torch, has_pyspy):
 
 
 class Project:
-    """Everything in a folder that lab hosts see. Programs that could not be made are in `missing`."""
+    """Everything that the cases need, in a folder that lab hosts see. `missing` says why programs could not be made."""
 
     def __init__(self, folder, has_pyspy, has_debug_info):
         self.folder, self.has_pyspy, self.missing, self.venvs = folder, has_pyspy, {}, {}
@@ -108,7 +108,7 @@ class Project:
             compile_mpi(program, engine, self.folder, self.debug)
 
     def flags_and_words(self, case, engine):
-        """The words before and after `--` on the command line of `muster run`."""
+        """Returns the words before and after `--` on the command line of `muster run`."""
         program = case["program"]
         if case["language"] == "python":
             return ["--activate", f"source {self.venvs[case['muster_torch']]}/bin/activate"], ["python", str(self.folder / "programs" / program)]

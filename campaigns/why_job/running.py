@@ -38,7 +38,7 @@ def shared_folder():
 
 
 class Running:
-    """Runs `muster run` on these hosts, from the launcher. Stopped at the end of the block."""
+    """A `muster run` on these hosts, from the launcher. It is stopped at the end of the `with` block."""
 
     def __init__(self, hosts, engine, per_host, program, flags=()):
         self.hosts, self.lines, self.changed = hosts, [], threading.Condition()
@@ -109,20 +109,20 @@ class Running:
         return subprocess.run(self.words(["sh", "-c", newest]), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60).stdout
 
     def wait(self, within):
-        """Returns the exit code of `muster run`."""
+        """Waits for the end of `muster run` and returns its exit code."""
         code = self.process.wait(timeout=within)
         self.reader.join(timeout=20)
         return code
 
 
 def accused(verdict):
-    """The one host that the verdict names, with its ranks; "nobody" if it names none."""
+    """Returns the hosts and ranks that the verdict names as text, or "nobody" if it names none."""
     hosts, ranks = verdict["hosts"], verdict["ranks"]
     return f"{','.join(hosts) or '?'} ({', '.join(f'rank {rank}' for rank in ranks) or 'no rank'})" if hosts or ranks else "nobody"
 
 
 def conditions():
-    """When, where and with what binary this was measured."""
+    """Returns a text that says when, where and with which binary this was measured."""
     commit = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     load = " ".join(f"{value:.2f}" for value in os.getloadavg())
     return f"{time.strftime('%Y-%m-%d', time.gmtime())}, commit {commit}, {MUSTER.name} of {time.strftime('%Y-%m-%d %H:%M', time.gmtime(MUSTER.stat().st_mtime))}, {os.cpu_count()} processors for all hosts, load average {load}"

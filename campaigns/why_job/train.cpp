@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kBlock = 20;  // steps between two checks of the clock
 
-// Whether the training is over. Rank 0 decides.
+// Returns whether the training is over. Rank 0 decides.
 bool is_over(c10d::ProcessGroup& group, const std::string& until, int steps) {
   const bool is_count = until.find_first_not_of("0123456789") == std::string::npos;
   const bool over = is_count ? steps >= std::stoi(until) : access(until.c_str(), F_OK) == 0;
@@ -25,7 +25,7 @@ bool is_over(c10d::ProcessGroup& group, const std::string& until, int steps) {
   return answer[0].item<int>() != 0;
 }
 
-// FNV-1a of the bytes.
+// Returns the FNV-1a hash of the parameters' bytes.
 std::uint64_t hash_of(const torch::nn::Sequential& model) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const at::Tensor& parameter : model->parameters()) {

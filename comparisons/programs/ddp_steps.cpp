@@ -55,7 +55,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The kernel records the start in hundredths of a second.
+// The result is exact to 0.01 s, because the kernel records the start in hundredths of a second.
 double seconds_since_process_start() {
   std::ifstream stat("/proc/self/stat");
   std::string text((std::istreambuf_iterator<char>(stat)), {});

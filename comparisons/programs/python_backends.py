@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from ddp_steps import ResNet18  # noqa: E402
 
 dist.init_process_group("mpi", timeout=timedelta(seconds=120))
-# The library that initialises MPI chooses its settings (docs/libmuster.md). A script that uses the backend lets the backend do it.
+# Imported only now, because the library that initialises MPI chooses MPI's settings (docs/libmuster.md), and here the backend must do so.
 from mpi4py import MPI  # noqa: E402
 
 SIDES = ("mpi", "gloo", "mpi4py")
@@ -37,7 +37,7 @@ def gloo_group():
 
 
 class Operations:
-    """The operations. The size of an operation is that of its larger tensor."""
+    """The operations to measure. The size of an operation is that of its larger tensor."""
 
     def __init__(self, gloo):
         self.groups = {"mpi": dist.group.WORLD, "gloo": gloo}
@@ -66,7 +66,7 @@ class Operations:
 
 
 def measure(run, repeats):
-    """Returns the time of the slowest rank."""
+    """Returns the mean seconds per call on the slowest rank."""
     MPI.COMM_WORLD.Barrier()
     start = time.perf_counter()
     for _ in range(repeats):
@@ -89,7 +89,7 @@ def collectives(operations, samples, sizes):
 
 
 def by_hand(model):
-    """What a script with mpi4py does without a backend: it reduces the gradients in one buffer after the backward pass."""
+    """Returns a function that averages the gradients in one buffer after the backward pass, as a script with mpi4py does without a backend."""
     parameters = list(model.parameters())
     flat = torch.empty(sum(p.numel() for p in parameters))
     views = [part.view_as(p) for part, p in zip(flat.split([p.numel() for p in parameters]), parameters, strict=True)]

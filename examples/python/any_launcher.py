@@ -1,4 +1,4 @@
-"""Rank 0 sends a tensor to every other rank. The script asks the launcher's own variables for its rank, so it runs under each of these, unchanged:
+"""Rank 0 sends a tensor to every other rank. The script reads its rank from the launcher's own variables, so it runs unchanged under each of these:
 
     torchrun --nproc-per-node 2 any_launcher.py
     mpirun -n 2 -x MASTER_ADDR=node1 -x MASTER_PORT=29500 python any_launcher.py
@@ -14,7 +14,8 @@ import sys
 import torch
 import torch.distributed as dist
 
-# Rank, number of ranks and rank on this host. Slurm is last: inside a Slurm job, the ranks of other launchers see its variables too.
+# The variables for rank, number of ranks and rank on this host. Slurm comes last, because the ranks of other launchers see its variables too inside a
+# Slurm job.
 VARIABLES = {
     "Open MPI": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
     "MPICH or Intel MPI": ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
@@ -44,7 +45,7 @@ def main():
     if rank == 0:
         for other in range(1, ranks):
             dist.send(tensor, dst=other)
-        # The newline is part of the text, so that a line is one write: ranks may share a terminal.
+        # The newline is part of the text, so that each line is one write. Otherwise the lines of ranks that share a terminal could mix.
         print(f"rank 0 of {ranks} sent {tensor.item():g} to the others; numbered by {launcher}\n", end="", flush=True)
     else:
         dist.recv(tensor, src=0)

@@ -3,8 +3,8 @@
     muster run -n 2 mnist_ddp.py --checkpoint mnist.pt
     muster run -H node1,node2 --max-restarts 3 mnist_ddp.py --data ~/MNIST/raw --checkpoint mnist.pt
 
---data DIR has MNIST's four files, unpacked (train-images-idx3-ubyte and so on), on every host. Without it the script makes up
-ten kinds of noisy images, so that it runs anywhere; their accuracy says nothing about MNIST.
+--data DIR names a directory with MNIST's four unpacked files (train-images-idx3-ubyte and so on) on every host. Without it, the
+script makes up ten kinds of noisy images, so that it runs anywhere. The accuracy on these says nothing about MNIST.
 """
 import argparse
 import os
@@ -12,7 +12,7 @@ import sys
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # before init_process_group: a later import keeps the group and its threads, and a rank can abort when Python ends
+import torch.distributed.nn  # before init_process_group: imported later, it keeps the group's threads alive, and a rank can abort when Python exits
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
@@ -58,7 +58,7 @@ def read_mnist(folder, part):
 
 
 def make_images(count, seed):
-    """Ten fixed patterns of 28x28 pixels, one per class, under noise. Every rank makes the same ones."""
+    """Returns made-up images: ten fixed patterns of 28x28 pixels, one per class, with noise added. Every rank makes the same images."""
     patterns = torch.rand(10, 1, 7, 7, generator=torch.Generator().manual_seed(0)).repeat_interleave(4, 2).repeat_interleave(4, 3)
     generator = torch.Generator().manual_seed(seed)
     labels = torch.randint(10, (count,), generator=generator)
@@ -104,7 +104,7 @@ def train_epoch(model, optimizer, batches, device):
 
 @torch.no_grad()
 def accuracy(net, data, device):
-    """Each rank tests its part of the images; returns the accuracy over all of them."""
+    """Tests this rank's part of the images, and returns the accuracy over the parts of all ranks."""
     images, labels = (tensor[dist.get_rank()::dist.get_world_size()].to(device) for tensor in data.tensors)
     correct = (net(images).argmax(1) == labels).sum()
     dist.all_reduce(correct)
@@ -132,7 +132,7 @@ def learn(options, train, test, device):
         say(f"epoch {epoch + 1} of {options.epochs}: loss {loss:.6f}, accuracy {correct:.1%}")
         if options.checkpoint and dist.get_rank() == 0:
             save(options.checkpoint, {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epochs_done": epoch + 1})
-    dist.barrier()  # no rank leaves before the last checkpoint is saved; if rank 0 dies there, all start again
+    dist.barrier()  # no rank succeeds before rank 0 has saved the last checkpoint; if rank 0 dies before, all ranks fail and can be restarted
 
 
 def main():

@@ -24,7 +24,7 @@ def join_job():
 
 
 def count_hits(points, seed, device):
-    """Draws this many points and returns how many of them lie in the circle."""
+    """Draws random points in the unit square and returns how many lie in the unit circle."""
     generator = torch.Generator(device).manual_seed(seed)
     xy = torch.rand(points, 2, generator=generator, dtype=torch.float64, device=device)
     return (xy.square().sum(1) < 1).sum()

@@ -3,8 +3,8 @@
     muster run -n 2 resnet.py --steps 20
     muster run -H node1,node2 resnet.py --data ~/cifar-10-batches-bin --epochs 30
 
---data DIR has CIFAR-10's binary version (data_batch_1.bin to data_batch_5.bin, test_batch.bin), on every host. Without it the
-script makes up ten kinds of noisy images, so that it runs anywhere; their accuracy says nothing about CIFAR-10.
+--data DIR names a directory with CIFAR-10's binary version (data_batch_1.bin to data_batch_5.bin, test_batch.bin) on every host.
+Without it, the script makes up ten kinds of noisy images, so that it runs anywhere. The accuracy on these says nothing about CIFAR-10.
 """
 import argparse
 import os
@@ -13,7 +13,7 @@ import time
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # before init_process_group: a later import keeps the group and its threads, and a rank can abort when Python ends
+import torch.distributed.nn  # before init_process_group: imported later, it keeps the group's threads alive, and a rank can abort when Python exits
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
@@ -61,7 +61,7 @@ def resnet20():
 
 
 def read_cifar10(folder, *names):
-    """Reads records of a label byte and 3x32x32 bytes of colour."""
+    """Reads CIFAR-10's binary files. Each record is a label byte and 3x32x32 bytes of colour."""
     content = bytearray()
     try:
         for name in names:
@@ -76,7 +76,7 @@ def read_cifar10(folder, *names):
 
 
 def make_images(count, seed):
-    """Ten fixed patterns of 32x32 pixels, one per class, under noise. Every rank makes the same ones."""
+    """Returns made-up images: ten fixed patterns of 32x32 pixels, one per class, with noise added. Every rank makes the same images."""
     patterns = torch.randint(256, (10, 3, 4, 4), generator=torch.Generator().manual_seed(0)).repeat_interleave(8, 2).repeat_interleave(8, 3)
     generator = torch.Generator().manual_seed(seed)
     labels = torch.randint(10, (count,), generator=generator)
@@ -90,7 +90,7 @@ def normalise(images, device):
 
 @torch.no_grad()
 def accuracy(net, data, device):
-    """Each rank tests its part of the images; returns the accuracy over all of them."""
+    """Tests this rank's part of the images, and returns the accuracy over the parts of all ranks."""
     net.eval()
     images, labels = (tensor[dist.get_rank()::dist.get_world_size()] for tensor in data.tensors)
     correct = torch.zeros(1, device=device)

@@ -2,7 +2,8 @@
 
     python to_safetensors.py resnet50-0676ba61.pth resnet50.safetensors
 
-torchvision's file names end with the first eight digits of the file's SHA-256. The script compares them, and stops if they differ.
+torchvision's file names end with the first eight digits of the file's SHA-256. The script compares
+these digits with the SHA-256 that it computes, and stops if they differ.
 """
 import hashlib
 import pickle

@@ -1,5 +1,5 @@
 /// @file
-/// The mark of everything that libmuster exports; its other symbols are hidden.
+/// The macro that marks everything that libmuster exports. All other symbols are hidden.
 #pragma once
 
 /// Exports a function or a class from the library.

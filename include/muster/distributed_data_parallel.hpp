@@ -26,54 +26,57 @@
 
 namespace muster {
 
-/// The type in which gradients are sent. They keep their own type in the model.
+/// The type to which gradients are converted for sending. In the model they keep their own type.
 enum class Compression {
-  none,  ///< Their own type.
+  none,  ///< The gradients' own type.
   fp16,  ///< float16.
   bf16   ///< bfloat16.
 };
 
-/// Called once per bucket, as soon as all its gradients are computed. The future holds one tensor
-/// of the bucket's shape, the new gradients. The hook itself divides by the number of ranks.
+/// Called once per bucket in each backward pass, as soon as all gradients of the bucket are
+/// computed. The returned future must hold one tensor of the bucket's shape with the new gradients.
+/// To average, the hook must also divide by the number of ranks.
 using GradientHook =
     std::function<c10::intrusive_ptr<c10::ivalue::Future>(c10d::GradBucket& bucket)>;
 
 /// Options of DistributedDataParallel.
 struct DistributedDataParallelOptions {
-  /// Allows steps in which some parameters do not contribute to the output. Each step then walks
-  /// over the graph.
+  /// Allows steps in which some parameters do not contribute to the loss. Each step then searches
+  /// the autograd graph for them.
   bool find_unused_parameters = false;
-  /// Promises that every step uses the same parameters in the same order. Unused ones then cost
-  /// nothing.
+  /// Promises that every step uses the same parameters in the same order. Unused parameters are
+  /// then allowed without a search in each step. Cannot be combined with join().
   bool static_graph = false;
-  /// Keeps gradients inside the buckets, which saves one copy of them. See
+  /// Makes gradients views of the buckets, which saves memory and copying. See
   /// DistributedDataParallel::zero_grad.
   bool gradient_as_bucket_view = false;
-  /// Copies rank 0's buffers to all ranks: at the start, and before each forward pass that follows
-  /// a synchronised one.
+  /// Copies rank 0's buffers to all ranks in the constructor and before each forward pass, except
+  /// after a forward pass that ran under no_sync() or without gradients.
   bool broadcast_buffers = true;
   /// Size of the first bucket in bytes. A small bucket is sent earlier.
   int64_t first_bucket_bytes = 1 << 20;
   /// Size of the other buckets in bytes. Large buckets mean fewer messages.
   int64_t bucket_bytes = 25 << 20;
-  /// Fills the buckets from the last parameter to the first, and does not adapt them to the first
-  /// step. A job that resumes from a checkpoint then rounds sums in the same way as one that was
-  /// never interrupted.
+  /// Fills the buckets from the last parameter to the first, instead of adapting them to the order
+  /// of the first step. A job that resumes from a checkpoint then rounds sums in the same way as
+  /// one that was never interrupted. Cannot be combined with find_unused_parameters, which fixes
+  /// the buckets anyway, unless static_graph is set too.
   bool fixed_buckets = false;
   Compression compression = Compression::none;  ///< How gradients are sent.
-  GradientHook hook = nullptr;  ///< Replaces the average. Cannot be combined with compression.
+  GradientHook hook = nullptr;  ///< Replaces the averaging. Cannot be combined with compression.
   /// For models on the CPU: lets glibc keep up to 1 GiB of freed memory in this process, instead of
-  /// returning it to the kernel in every step. Variables that configure malloc have precedence.
+  /// returning it to the kernel in every step. Environment variables that configure malloc take
+  /// precedence.
   bool keep_freed_memory = true;
 };
 
 /// Options of DistributedDataParallel::join.
 struct JoinOptions {
-  /// Divides gradients by the size of the group. Otherwise they are divided by the number of ranks
+  /// Divides gradients by the size of the group. If false, they are divided by the number of ranks
   /// that still have input.
   bool divide_by_initial_world_size = true;
-  /// Ends all ranks with an exception as soon as one has no input left. Needed for models that have
-  /// collectives of their own, such as SyncBatchNorm.
+  /// Makes join() throw std::runtime_error on all ranks as soon as one has no input left. Needed
+  /// for models that run collectives of their own, such as SyncBatchNorm.
   bool throw_on_early_termination = false;
 };
 
@@ -87,20 +90,20 @@ class OutputTensors {
  public:
   /// Adds a tensor, which must outlive this object.
   void add(torch::Tensor& tensor) { found_.push_back(&tensor); }
-  /// The tensors so far.
+  /// Returns the tensors that have been added.
   [[nodiscard]] const std::vector<torch::Tensor*>& found() const { return found_; }
 
  private:
   std::vector<torch::Tensor*> found_;
 };
 
-/// Collects a tensor. Overloads collect the tensors in vectors, arrays, maps, optional values,
-/// pairs and tuples, and ignore numbers, enumerators and texts.
+/// Adds a tensor to `found`. Overloads add all tensors in vectors, arrays, maps, optional values,
+/// pairs and tuples, and ignore numbers, enumerators and strings.
 inline void collect_tensors(torch::Tensor& tensor, OutputTensors& found) {
   found.add(tensor);
 }
 /// @cond
-// Numbers, enumerators and texts contain none.
+// Numbers, enumerators and strings contain no tensors.
 template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T> || std::convertible_to<T, std::string_view>
 void collect_tensors(T& /*value*/, OutputTensors& /*found*/) {}
@@ -141,10 +144,11 @@ class MUSTER_API DataParallelCore {
   void before_forward();
   // Whether after_forward needs the tensors of the output.
   [[nodiscard]] bool looks_at_output() const;
-  // Replaces the tensors by ones that tell when the backward pass begins.
+  // Replaces the tensors with copies. When the backward pass reaches these, the core knows that it
+  // has begun.
   void after_forward(const std::vector<torch::Tensor*>& output);
 
-  // Returns what was set before.
+  // Returns the previous setting.
   bool set_gradient_sync(bool wanted);
   void zero_grad(bool set_to_none);
   double clip_grad_norm(double max_norm, double norm_type);
@@ -178,9 +182,9 @@ class DistributedDataParallel {
   /// The module's own type.
   using Impl = typename ModuleOf<Module>::type;
 
-  /// Checks that the model has the same parameters on all ranks, and copies rank 0's values to all.
-  /// Throws on all ranks if parameters differ, and says which and where. Do not add, remove or
-  /// freeze parameters afterwards.
+  /// Checks that the model has the same parameters and buffers on all ranks, and copies rank 0's
+  /// values to the others. Throws on all ranks if names, types or shapes differ, and says which and
+  /// where. Do not add, remove or freeze parameters afterwards.
   DistributedDataParallel(std::shared_ptr<Impl> module,
                           c10::intrusive_ptr<c10d::ProcessGroup> group,
                           const DistributedDataParallelOptions& options = {})
@@ -193,6 +197,8 @@ class DistributedDataParallel {
       : DistributedDataParallel(module.ptr(), std::move(group), options) {}
 
   /// Calls the model's forward. The backward pass over what it returns averages the gradients.
+  /// Throws std::invalid_argument if find_unused_parameters or static_graph is set and there is no
+  /// collect_tensors for the type of the output.
   template <class... Args>
   auto operator()(Args&&... args) {
     core_.before_forward();
@@ -214,8 +220,9 @@ class DistributedDataParallel {
     return output;
   }
 
-  /// While such an object exists, backward passes add to this rank's gradients and send nothing.
-  /// The first pass after that averages the sum. The forward call must be inside as well.
+  /// While an object of this class exists, backward passes add to this rank's gradients and send
+  /// nothing. The first backward pass after that averages the sums over all ranks. A forward pass
+  /// must run under the same setting as its backward pass.
   class [[nodiscard]] NoSync {
    public:
     /// Switches the averaging off.
@@ -227,36 +234,37 @@ class DistributedDataParallel {
     NoSync& operator=(const NoSync&) = delete;  ///< Not copyable.
 
    private:
-    DataParallelCore core_;  // the wrapper may be moved meanwhile
+    DataParallelCore core_;  // a copy, because the wrapper may be moved meanwhile
     bool before_;
   };
   /// Switches the averaging off for as long as the result exists.
   NoSync no_sync() { return NoSync(core_); }
 
   /// Clears the gradients. Use this and not the optimizer's zero_grad, which throws if gradients
-  /// are views of buckets. With `set_to_none` they use no memory; without, the views stay and
-  /// nothing has to be copied into the buckets.
+  /// are views of buckets. With `set_to_none`, the gradients are removed. Without it, they are set
+  /// to zero in place: if they are views, they stay views, and nothing has to be copied into the
+  /// buckets.
   void zero_grad(bool set_to_none = true) { core_.zero_grad(set_to_none); }
 
   /// Scales all gradients so that their common norm is at most `max_norm`, and returns the norm
-  /// that they had. All ranks use the norm that rank 0 computed, so that rounding cannot make their
-  /// weights differ.
+  /// before scaling. All ranks use the norm that rank 0 computed, so that rounding cannot make
+  /// their weights differ.
   double clip_grad_norm(double max_norm, double norm_type = 2.0) {
     return core_.clip_grad_norm(max_norm, norm_type);
   }
 
   /// Runs `loop`, whose number of steps may differ between ranks. Finished ranks contribute zeros
   /// to the collectives of the others. In the end, all ranks have the model of a rank that finished
-  /// last.
+  /// last. Throws std::invalid_argument with static_graph.
   void join(const std::function<void()>& loop, const JoinOptions& options = {}) {
     core_.join(loop, options);
   }
 
   /// The model.
   [[nodiscard]] const std::shared_ptr<Impl>& module() const { return module_; }
-  /// Access to the model's members.
+  /// Gives access to the model's members.
   Impl* operator->() const { return module_.get(); }
-  /// The model's parameters, for an optimizer.
+  /// Returns the model's parameters, for an optimizer.
   [[nodiscard]] std::vector<torch::Tensor> parameters() const { return module_->parameters(); }
 
  private:

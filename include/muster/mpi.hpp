@@ -1,5 +1,5 @@
 /// @file
-/// An MPI backend for PyTorch's process groups. It needs no PyTorch that was built with MPI.
+/// An MPI backend for PyTorch's process groups. PyTorch itself need not be built with MPI.
 #pragma once
 
 #include <chrono>
@@ -21,23 +21,25 @@ struct Options {
   bool stage_cuda = false;
 };
 
-/// All ranks of this MPI job, numbered as in MPI. Loads an MPI library and initialises it, unless
-/// the program has done so. If muster initialised MPI and no collective failed, it finalises MPI
-/// when the process ends. Every rank must call it. Throws std::runtime_error that lists what was
-/// tried if no MPI library can be used.
+/// Returns a backend for all ranks of this MPI job, numbered as in MPI_COMM_WORLD. Loads an MPI
+/// library and initialises MPI, unless the program has done so. If muster initialised MPI and no
+/// collective failed, it finalises MPI when the process ends. Every rank must call it. If no MPI
+/// library can be used, throws std::runtime_error, which lists the libraries that were tried.
 [[nodiscard]] MUSTER_API c10::intrusive_ptr<c10d::Backend> backend(const Options& options = {});
 
-/// Some of these ranks, numbered in the given order. All members must call it; ranks that are
-/// members of several groups call it in the same order. Returns null on ranks that are not members.
+/// Returns a backend for some ranks of this MPI job, or null on a rank that is not a member.
+/// `ranks` has the members' ranks in MPI_COMM_WORLD; the backend numbers the members in this order.
+/// All members must call it. Ranks that are members of several groups must create these in the same
+/// order.
 [[nodiscard]] MUSTER_API c10::intrusive_ptr<c10d::Backend> backend(const std::vector<int>& ranks,
                                                                    const Options& options = {});
 
 /// The result of find().
 struct Found {
   bool usable = false;  ///< Whether backend() would find an MPI library.
-  std::string text;     ///< The library, or why there is none, in one sentence.
+  std::string text;     ///< The library's path, or which libraries were tried and why they failed.
 };
-/// Looks for an MPI library and loads it, without initialising MPI.
+/// Looks for an MPI library and loads it, but does not initialise MPI.
 [[nodiscard]] MUSTER_API Found find();
 
 }  // namespace muster::mpi

@@ -11,8 +11,9 @@
 namespace muster {
 
 /// Has the same parameters and buffers as BatchNorm1d, BatchNorm2d and BatchNorm3d. The input is
-/// [N, C, ...]; N may differ between ranks, and may be 0. In training mode, forward and backward
-/// are collectives: every rank must do them. In evaluation mode, it does what BatchNorm does.
+/// [N, C, ...]; N may differ between ranks, and may be 0. In training mode, the forward and
+/// backward passes are collective: every rank must run them. In evaluation mode, it behaves like
+/// BatchNorm and does not communicate.
 class MUSTER_API SyncBatchNormImpl
     : public torch::nn::NormImplBase<2, SyncBatchNormImpl, torch::nn::BatchNormOptions> {
  public:
@@ -20,7 +21,8 @@ class MUSTER_API SyncBatchNormImpl
   SyncBatchNormImpl(const torch::nn::BatchNormOptions& options,
                     c10::intrusive_ptr<c10d::ProcessGroup> group);
 
-  /// Normalises a batch.
+  /// Normalises a batch. In training mode, throws std::invalid_argument if a channel has fewer than
+  /// two values on all ranks together.
   torch::Tensor forward(const torch::Tensor& input);
   /// Prints the module's name and options.
   void pretty_print(std::ostream& stream) const override;
@@ -31,7 +33,7 @@ class MUSTER_API SyncBatchNormImpl
   void _check_input_dim(const torch::Tensor& input) override;
 
  private:
-  // How much the batch counts in the running statistics.
+  // Counts a batch, and returns its weight in the running statistics.
   double next_momentum();
 
   c10::intrusive_ptr<c10d::ProcessGroup> group_;

@@ -12,7 +12,7 @@
 namespace muster::programs::bench {
 namespace {
 
-constexpr int kMeetSeconds = 60;  // a time-out for ranks that may never arrive
+constexpr int kMeetSeconds = 60;  // how long to wait for ranks that may never arrive
 
 bool is_bare(const std::string& backend) {
   return backend == "bare";
@@ -30,9 +30,9 @@ Backends make_all(const std::vector<std::string>& wanted, const World& world) {
 }
 
 // Creating a backend is collective, so a rank that lacks one would leave the others waiting.
-// Therefore every rank first checks what it has itself. Then the ranks exchange their results over
-// a transport that all of them have, or the run fails: over MPI's own calls, which need the fewest
-// files, else over Gloo.
+// Therefore every rank first checks what it has itself. Then the ranks exchange their results: over
+// MPI's own calls, which need the fewest files, or else over Gloo. If neither works on all ranks,
+// the run fails.
 class Choice {
  public:
   Choice(const std::vector<std::string>& wanted, const World& world)
@@ -60,7 +60,7 @@ class Choice {
     return wants(backend) && why_[index_of(backend)].empty();
   }
 
-  // The reason of the first rank that has one; empty if none has.
+  // Collective. Returns the reason of the lowest rank that has one, or "" if no rank has one.
   [[nodiscard]] std::string agreed(const std::string& why) const {
     if (meeting_ == nullptr) return why;
     const auto all = gather_texts(*meeting_, why);
@@ -97,8 +97,8 @@ class Choice {
   }
 
   void meet_over_mpi() {
-    // If the "mpi" backend is wanted, let it initialise MPI. Otherwise it would be slower than in a
-    // training.
+    // If the "mpi" backend is wanted, it must initialise MPI with its own settings. With others, it
+    // would be slower than in a training.
     if (is_open("mpi"))
       made_[index_of("mpi")] = make_fabric("mpi", world_);
     else if (wants("mpi"))
@@ -110,15 +110,17 @@ class Choice {
       bare = make_fabric("bare", world_);
       meeting_ = bare.get();
     } catch (const std::exception& error) {
-      // This MPI does not support calls from several threads. All ranks find the same.
+      // This MPI does not support calls from several threads, so "bare" cannot run beside "mpi".
+      // Every rank gets this error.
       if (!is_open("mpi")) throw;
       if (wants("bare")) why_[index_of("bare")] = one_line(error.what());
       meeting_ = made_[index_of("mpi")].get();
     }
   }
 
-  // Ranks that cannot reach each other over Gloo find out within a minute instead of after the time
-  // limit of an operation. NCCL's ranks meet over Gloo too.
+  // Tries Gloo with a short time limit. Ranks that cannot reach each other then find out within a
+  // minute, and not only after the time limit of an operation. The result counts for NCCL too,
+  // because its ranks meet over Gloo.
   void try_gloo() {
     if (meeting_ == nullptr || over_gloo_) return;
     if (!is_open("gloo") && !is_open("nccl")) return;
@@ -167,7 +169,7 @@ class Choice {
   const std::vector<std::string>& wanted_;
   const World& world_;
   std::vector<std::unique_ptr<Fabric>> made_;
-  std::vector<std::string> why_;  // why a backend is left out; indexed like wanted_
+  std::vector<std::string> why_;  // why a backend is left out, or ""; indexed like wanted_
   Fabric* meeting_ = nullptr;     // null: no other rank to agree with
   bool over_gloo_ = false;
   std::unique_ptr<Fabric> spare_;

@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kLeast = 5;          // fewest iterations
 constexpr int kMost = 100'000;     // most iterations
 constexpr int kMostWarm = 256;     // most warm-up calls in one batch
-constexpr double kWarmPart = 0.2;  // share of the time
+constexpr double kWarmPart = 0.2;  // share of `seconds` for the warm-up
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -37,11 +37,11 @@ struct Measured {
   std::vector<double> times;       // of single iterations on the slowest rank, ascending
   double total_s = 0;              // of all iterations, on the slowest rank
   std::int64_t wrong = 0;          // wrong elements on all ranks
-  std::vector<DeviceBytes> moved;  // on this host; empty unless this rank is the host's first
+  std::vector<DeviceBytes> moved;  // by this host; empty unless this rank is the host's first
 };
 
-// The nearest-rank percentile: the smallest value that is at least as large as this part of all
-// values.
+// Returns the nearest-rank percentile: the smallest value such that at least this part of all
+// values (0 to 1) is not larger.
 double percentile(const std::vector<double>& ascending, double part) {
   const auto place =
       static_cast<std::size_t>(std::ceil(part * static_cast<double>(ascending.size())));
@@ -90,7 +90,8 @@ class Collectives {
     return wrong_;
   }
 
-  // Lets no rank exit while another still waits for it.
+  // Ends all fabrics. A barrier over each of them keeps a rank from exiting while another still
+  // waits for it.
   void finish() {
     std::vector<Fabric*> all;
     for (const auto& fabric : backends_.fabrics) all.push_back(fabric.get());
@@ -146,8 +147,8 @@ class Collectives {
     lines_.print("skipped", {{"operation", operation}, {"backend", backend}, {"why", why}});
   }
 
-  // Why this backend does not support the operation; empty if it does. Tries it with one element
-  // per rank.
+  // Collective. Returns why this backend does not support the operation, or "" if it does. Tries
+  // the operation with one element per rank.
   [[nodiscard]] std::string refusal(Fabric& fabric, Operation operation) const {
     std::string why;
     try {
@@ -183,9 +184,10 @@ class Collectives {
     return measured;
   }
 
-  // Doubles the batch until it takes long enough to estimate the time per call, because on a busy
-  // host a few calls may take a thousand times as long as the others. Uses the slowest rank's time:
-  // a rank that only sends may finish early. Rank 0 decides for all ranks.
+  // Runs the operation without measuring it for the result, and returns an estimate of the seconds
+  // per call. Doubles the number of calls until they take long enough, because on a busy host a few
+  // calls may take a thousand times as long as the others. Uses the slowest rank's time, because a
+  // rank that only sends may finish early. Rank 0 decides for all ranks.
   double warm_up(Fabric& fabric, Operation operation, double call_s) const {
     int bunch = options_.warmup >= 0 ? options_.warmup : 1;
     for (;;) {
@@ -207,7 +209,7 @@ class Collectives {
                                        static_cast<double>(kLeast), static_cast<double>(kMost)));
   }
 
-  // Gives all ranks the number of rank 0.
+  // Collective. Returns rank 0's number on all ranks.
   static int agreed(Fabric& fabric, int number) {
     std::int64_t value = number;
     fabric.from_first({&value, 1});
@@ -267,7 +269,8 @@ class Collectives {
     if (step.last) report_traffic(step, measured);
   }
 
-  // The bytes that each of several hosts must have sent at least: half of what two ranks exchange.
+  // Returns a lower bound for the bytes that this host has sent if there are several hosts: what
+  // each of only two ranks would send.
   static std::int64_t least_sent(const Step& step, const Measured& measured) {
     const double part = bus_factor(step.operation, 2);
     const auto iterations = static_cast<double>(measured.times.size());

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kPortUnit = 4;  // the port counters count words of this many bytes
 constexpr std::int64_t kLeastToTell = std::int64_t{1} << 20;
-constexpr std::int64_t kInfiniBandType = 32;  // the kernel's type number of such an interface
+constexpr std::int64_t kInfiniBandType = 32;  // the kernel's number for IP over InfiniBand
 
 std::optional<std::int64_t> read_counter(const fs::path& file) {
   std::ifstream stream(file);
@@ -47,7 +47,8 @@ bool is_stacked(const fs::path& interface) {
   });
 }
 
-// The port through which the interface's IP traffic passes; empty if there is none.
+// Returns the InfiniBand port through which the interface's IP traffic passes, or "" if there is
+// none.
 std::string port_below(const fs::path& root, const fs::path& interface) {
   if (read_counter(interface / "type") != kInfiniBandType) return "";
   const auto devices = entries_of(interface / "device/infiniband");

@@ -27,8 +27,8 @@ struct DeviceBytes {
                                                   const std::vector<DeviceBytes>& after);
 
 // Whether RDMA devices sent at least half of `least`, the bytes that this host must have sent, and
-// more than the interfaces did. Always false if `least` is so small that other traffic could be as
-// much.
+// more than the interfaces did. Returns false if `least` is so small that other traffic could
+// exceed it.
 [[nodiscard]] bool mostly_rdma(const std::vector<DeviceBytes>& moved, std::int64_t least);
 
 // The TCP segments of this host (of its network namespace), as the kernel counts them. Zeros if the
@@ -39,7 +39,8 @@ struct Segments {
 };
 [[nodiscard]] Segments count_segments(const std::filesystem::path& file = "/proc/net/snmp");
 
-// Returns 0 if too few segments were sent to mean anything.
+// Returns the share of the segments between `before` and `after` that were resent, or 0 if too few
+// were sent to judge.
 [[nodiscard]] double resent_share(const Segments& before, const Segments& after);
 
 }  // namespace muster::programs::bench

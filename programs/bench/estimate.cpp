@@ -16,8 +16,8 @@ void Estimate::note(const Step& step, double iteration_s, double loop_s, double 
   known_.push_back({step, iteration_s, std::max(0.0, whole_s - loop_s)});
 }
 
-// Prefers the same backend, then the same operation, then the nearest size, and the newest of equal
-// ones.
+// Returns the measured step that is most like this one: preferably with the same backend, then with
+// the same operation, then with the nearest size. Of equally similar steps, returns the newest.
 const Estimate::Known& Estimate::nearest(const Step& step) const {
   const auto distance = [&](const Known& known) {
     return std::tuple(known.step.backend != step.backend, known.step.operation != step.operation,
@@ -29,7 +29,8 @@ const Estimate::Known& Estimate::nearest(const Step& step) const {
   return *best;
 }
 
-// Assumes that times are proportional to the size, from kSmallBytes on.
+// Estimates how long the step will take. Assumes that times are proportional to the size from
+// kSmallBytes on.
 double Estimate::guess_s(const Step& step) const {
   const Known& known = nearest(step);
   const double growth = static_cast<double>(std::max(step.bytes, kSmallBytes)) /

@@ -24,7 +24,8 @@ class Estimate {
 
   void note(const Step& step, double iteration_s, double loop_s, double whole_s);
 
-  // Returns -1 if nothing has been measured yet.
+  // Returns the estimated seconds for all steps from index `next` on, or -1 if nothing has been
+  // measured yet.
   [[nodiscard]] double left_s(const std::vector<Step>& steps, std::size_t next) const;
 
  private:

@@ -32,8 +32,9 @@ struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Except for the first few functions, all ranks call a function together (for messages, the two
-// ranks involved). It returns when this rank's part is complete. Errors are thrown.
+// rank, size, allocate, fill, write and read work on this rank alone. All ranks must call the other
+// functions together (send and receive: the two ranks involved). These return when this rank's part
+// is complete. Errors are thrown.
 class Fabric {
  public:
   Fabric(int rank, int size) : rank_(rank), size_(size) {}
@@ -62,7 +63,7 @@ class Fabric {
   // For measuring: replaces each value by the largest of all ranks.
   virtual void largest(std::span<double> values) = 0;
   virtual void from_first(std::span<std::int64_t> values) = 0;  // sends rank 0's values to all
-  // Concatenates `bytes` bytes of each rank, in rank order.
+  // Gives every rank the `bytes` bytes of all ranks, concatenated in rank order.
   virtual void gather(const void* own, std::size_t bytes, void* all) = 0;
 
   // Called once, last of all, if there was no error.
@@ -79,7 +80,7 @@ struct World {
   int size = 1;
   int local_rank = 0;
   int hosts = 1;
-  bool mpi = false;  // an MPI in this process would find its peers
+  bool mpi = false;  // whether an MPI in this process would find the other ranks
 };
 
 struct FabricRequest {
@@ -89,12 +90,13 @@ struct FabricRequest {
   int wait_s = 0;
 };
 
-// The function that a module exports, and its name. The caller owns the returned object.
+// The function with which a module makes its fabric, and the name under which the module exports
+// it. The caller owns the returned object.
 using MakeFabric = Fabric* (*)(const FabricRequest& request);
 constexpr const char* kMakeFabric = "muster_bench_fabric";
 
-// Exported by PyTorch's module: why a backend cannot be made here, as far as this rank alone can
-// tell; empty if it can.
+// Another function that PyTorch's module exports. It returns why a backend cannot be made here, as
+// far as this rank alone can tell, or "" if it can.
 using FindMissing = std::string (*)(const FabricRequest& request);
 constexpr const char* kFindMissing = "muster_bench_missing";
 

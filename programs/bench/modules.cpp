@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In an installation the modules are in MUSTER_LIBDIR; in a build directory, in lib.
+// The modules are in MUSTER_LIBDIR/muster of an installation, or in lib/muster of a build
+// directory.
 fs::path modules_folder() {
   const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
   const fs::path installed = prefix / MUSTER_LIBDIR / "muster";
@@ -39,7 +40,7 @@ Function of_torch(const char* name, const std::string& wanted_by) {
           "collectives and pairs) works without PyTorch");
 }
 
-// The ABI of this process's MPI. Only the first call looks for it.
+// Returns the ABI of this process's MPI library. Only the first call searches for the library.
 std::string mpi_abi() {
   mpi::look_for_plugins_in(modules_folder());
   static const std::string abi = mpi::loaded_library().abi;

@@ -9,16 +9,16 @@
 
 namespace muster::programs::bench {
 
-// Why this backend cannot be made, as far as this rank alone can tell; empty if it can.
+// Returns why this backend cannot be made, as far as this rank alone can tell, or "" if it can.
 [[nodiscard]] std::string missing_here(const std::string& backend, const World& world);
 
-// Collective. Throws an error that says what is missing and what to do. `wait_s`: see
-// FabricRequest.
+// Collective. If the backend cannot be made, throws an error that says what is missing and what to
+// do. `wait_s`: see FabricRequest.
 [[nodiscard]] std::unique_ptr<Fabric> make_fabric(const std::string& backend, const World& world,
                                                   int wait_s = 0);
 
 // For a rank without PyTorch: takes part in initialising MPI, which the other ranks do in
-// make_fabric("mpi"). They would wait for it otherwise. Collective with that.
+// make_fabric("mpi"). Without this call, they would wait for this rank.
 void begin_mpi_without_torch();
 
 [[nodiscard]] Training train(const TrainingRequest& request, const TellProgress& tell);

@@ -24,7 +24,7 @@ constexpr std::size_t kLargestMessage = std::size_t{64} << 20;
 constexpr double kLongEnough = 0.02;  // seconds per message
 // Seconds per message; start-up costs of memory and windows are then negligible.
 constexpr double kVeryLong = 0.1;
-constexpr int kFewestMessages = 5;  // the median of them counts
+constexpr int kFewestMessages = 5;  // the result is their median
 constexpr int kFewestPings = 20;
 constexpr int kMostPings = 200;
 constexpr double kPingSeconds = 0.1;
@@ -65,7 +65,7 @@ class Leader {
   }
 
  private:
-  // When this returns, the other side has its memory ready.
+  // Sends a command. When this returns, the other side has its memory ready.
   void command(const Command& command) {
     fabric_.send(&command, sizeof(command), other_);
     fabric_.receive(word_.data(), word_.size(), other_);
@@ -93,8 +93,9 @@ class Leader {
     return times[times.size() / 2] / 2;
   }
 
-  // The time of each message, including a word in return: an acknowledgement, or the request for
-  // the message.
+  // Exchanges messages and returns the time of each. This includes a short word in the other
+  // direction: the acknowledgement of a message that was sent, or the request for one that is
+  // received.
   std::vector<double> messages_s(Order order, std::size_t bytes, std::int64_t count) {
     memory_.resize(bytes);
     command({order, static_cast<std::int64_t>(bytes), count});
@@ -113,8 +114,8 @@ class Leader {
     return times;
   }
 
-  // Uses the median message, because a host that pauses for a moment is not a slow link. Lost
-  // frames are counted separately.
+  // Returns bytes per second. Uses the median time of a message, because a host that pauses for a
+  // moment does not make the link slow. Lost frames are counted separately.
   double bandwidth(Order order) {
     std::size_t bytes = kFirstMessage;
     double message_s = messages_s(order, bytes, 1).front();
@@ -127,7 +128,7 @@ class Leader {
     std::vector<double> times;
     double took_s = 0;
     while (took_s < seconds_ || (times.size() < kFewestMessages && took_s < 5 * seconds_)) {
-      // Sends as many as should fill the remaining time.
+      // Exchange as many messages as should fill the remaining time.
       const double rest = (seconds_ - took_s) / std::max(message_s, 1e-6);
       const auto more = static_cast<std::int64_t>(std::clamp(rest, 1.0, 1e6));
       for (const double one : messages_s(order, bytes, more)) {
@@ -172,7 +173,8 @@ void follow(Fabric& fabric, int leader) {
   }
 }
 
-// What this rank measured in the round. Only the leader of a pair measures speed.
+// Measures this rank's pair, if the round has one, and returns the result. Only the leader of a
+// pair measures speed.
 Link take_part(Fabric& fabric, const Round& round, double seconds) {
   Link link;
   const Segments before = count_segments();

@@ -9,8 +9,8 @@
 namespace muster::programs::bench {
 namespace {
 
-// Values repeat after this many places. It is prime, so that parts of a buffer do not start with
-// equal values.
+// Values repeat after this many places. The number is prime, so that equal parts of a buffer do not
+// start with equal values.
 constexpr std::size_t kPeriod = 4093;
 constexpr std::size_t kMostValues = 1021;
 // A float represents whole numbers up to this exactly.

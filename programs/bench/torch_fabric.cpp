@@ -38,7 +38,7 @@ at::Device device_of(const std::string& name, const c10d::ProcessGroup& group, i
     throw std::runtime_error(
         "this PyTorch sees no CUDA device; use a CUDA build of PyTorch on a host with a GPU, or a "
         "backend other than nccl (for ddp also --device cpu)");
-  // Uses the member function on a non-const group, because the getter is not const.
+  // The cast is needed because getBoundDeviceId is not const.
   const auto bound = const_cast<c10d::ProcessGroup&>(group).getBoundDeviceId();
   return bound ? *bound : at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
 }

@@ -13,8 +13,9 @@
 
 namespace muster::programs::bench {
 
-// The device for this rank's tensors. For CUDA, the group's device, else the one with the local
-// rank's number. The CUDA path was compiled but never run, for lack of a GPU.
+// Returns the device for this rank's tensors. For CUDA, it is the device to which the group is
+// bound or, if there is none, the one with the local rank's number. The CUDA path was compiled but
+// never run, for lack of a GPU.
 [[nodiscard]] at::Device device_of(const std::string& name, const c10d::ProcessGroup& group,
                                    int local_rank);
 

@@ -90,7 +90,7 @@ class Trainer {
     std::vector<double> times;
     {
       const auto alone = model_.no_sync();
-      // The first step after an exchange still broadcasts rank 0's buffers.
+      // Not measured: the first step after an exchange still broadcasts rank 0's buffers.
       static_cast<void>(step());
       times = run_steps(steps);
     }
@@ -109,7 +109,7 @@ class Trainer {
     return made;
   }
 
-  // For each step, the whole time followed by the time of the backward pass.
+  // Returns two values per step: the whole time, and the time of the backward pass.
   std::vector<double> run_steps(int steps) {
     std::vector<double> times;
     for (int i = 0; i < steps; ++i) {
@@ -156,7 +156,8 @@ class Trainer {
   Tensor target_;
 };
 
-// The number of steps of each kind. Rank 0 decides.
+// Collective. Returns the number of steps with the exchange, which is also that of the steps
+// without it. Rank 0 decides.
 int steps_for(const TrainingRequest& request, Trainer& trainer, double both_s) {
   std::int64_t steps = request.steps;
   if (steps == 0)
@@ -175,7 +176,7 @@ Training measure_training_steps(const TrainingRequest& request, Trainer& trainer
                                 const TellProgress& tell) {
   const std::string name = request.model + ", " + request.backend;
   tell(name + ": warm-up", 0, 1 + 2 * kTurns, -1);
-  // Two steps with exchange, because the buckets are rebuilt after the first.
+  // Run two steps with the exchange, because the buckets are rebuilt after the first.
   static_cast<void>(trainer.block(2, true));
   const double both_s = trainer.block(1, false).whole.back() + trainer.block(1, true).whole.back();
   const int steps = steps_for(request, trainer, both_s);

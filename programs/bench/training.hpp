@@ -16,7 +16,7 @@ struct TrainingRequest {
   int steps = 0;       // of each kind; 0: as many as fit into about 10 s
   int batch = 0;       // samples per rank; 0: the model's default
   int image_size = 0;  // 0: the model's default
-  int hosts = 0;       // as known to the program that started this one; 0: ask the launcher
+  int hosts = 0;       // number of hosts for the results; 0: ask the launcher
   World world;
 };
 
@@ -30,8 +30,8 @@ struct Training {
   std::int64_t gradient_bytes = 0;
 };
 
-// Gets the current activity, the number of parts done and in total, and the remaining time (-1 if
-// unknown).
+// Called with the current activity, the number of parts that are done, the number of all parts, and
+// the remaining seconds (-1 if unknown).
 using TellProgress = std::function<void(const std::string& what, int done, int of, double left_s)>;
 
 using Train = Training (*)(const TrainingRequest& request, const TellProgress& tell);

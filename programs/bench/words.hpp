@@ -1,4 +1,4 @@
-// Messages as muster-bench prints them.
+// Turns error messages into the form in which muster-bench prints them.
 #pragma once
 
 #include <string>

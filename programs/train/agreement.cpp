@@ -37,7 +37,7 @@ void together(const Group& group, const std::function<void()>& act) {
                                     [](const std::string& text) { return !text.empty(); });
   if (failed == 0) return;
   if (texts.size() == 1) throw AgreedError(failure);
-  std::map<std::string, std::string> ranks;  // by their message
+  std::map<std::string, std::string> ranks;  // message -> the ranks that have it
   for (size_t rank = 0; rank < texts.size(); ++rank) {
     if (texts[rank].empty()) continue;
     const std::string host = first_part(texts[rank]);

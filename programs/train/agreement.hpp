@@ -21,8 +21,8 @@ class AgreedError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Rank 0 writes the text to standard error. The other ranks wait for that, because an engine kills
-// all ranks when the first one exits with an error, and the message would be lost.
+// Rank 0 writes the text to standard error. The other ranks wait until it has: an engine kills all
+// ranks when the first one exits with an error, and the message could be lost.
 void say_agreed(const Group& group, const std::string& text);
 
 // Collective, like all functions here. Calls `act` on every rank. If it throws on any rank, all

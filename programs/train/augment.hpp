@@ -14,7 +14,7 @@ struct Normalisation {
 };
 
 struct Augmentation {
-  int64_t shift = 0;  // at most, in each direction; new pixels are black
+  int64_t shift = 0;  // most pixels in each direction; uncovered pixels become black
   bool mirror = false;
   uint64_t seed = 0;
 };
@@ -31,7 +31,7 @@ struct Drawn {
 // Converts the images of a set to floats.
 class Painter {
  public:
-  // `size` 0: keep the images' size.
+  // Images are scaled to `size` x `size` pixels; 0 keeps their size.
   Painter(const ImageSet& set, const Normalisation& normalisation, int64_t size);
 
   [[nodiscard]] int64_t height() const { return size_ > 0 ? size_ : set_.height; }
@@ -48,7 +48,7 @@ class Painter {
 
   const ImageSet& set_;
   int64_t size_;
-  std::array<std::array<float, 256>, 3> values_;  // of each byte value, by channel
+  std::array<std::array<float, 256>, 3> values_;  // by channel and byte: the normalised value
 };
 
 }  // namespace muster::programs

@@ -41,7 +41,8 @@ void read_pickle(const std::string& folder, const std::string& name, ImageSet& s
   add_cifar10_pickle(folder + "/" + name, bytes, set);
 }
 
-// Both versions may be present. Their images are equal, and the binary version is faster to read.
+// Returns the folder with the batches. If both versions are present, prefers the binary one: its
+// images are the same, and it is faster to read.
 std::string folder_with_batches(const std::string& given) {
   for (const char* const below : {"/cifar-10-batches-bin", "/cifar-10-batches-py"}) {
     if (std::filesystem::is_directory(given + below)) return given + below;

@@ -8,7 +8,7 @@
 
 namespace muster::programs {
 
-// A file that was read. Other ranks must have an equal one.
+// A file that was read. All ranks must have read the same content.
 struct DataFile {
   std::string name;
   std::string hash;  // XXH3, 128 bits, hexadecimal

@@ -14,7 +14,8 @@ void share_buffers(const Group& group, const Classifier& model) {
   }
 }
 
-// Every size-th image, starting at the rank-th. No image is used twice to make the parts equal.
+// Returns a source of this rank's part: the images rank, rank + size, rank + 2 * size and so on.
+// Parts may differ by one image, because no image is used twice.
 Loader::Source part_of(const Group& group, int64_t images, int64_t batch) {
   return [next = int64_t{group->getRank()}, step = group->getSize(), images,
           batch]() mutable -> std::optional<Wanted> {

@@ -28,7 +28,8 @@ struct Batch {
 
 class Loader {
  public:
-  // Returns what the next batch needs; none at the end. Called by one thread at a time.
+  // Returns the samples of the next batch, or std::nullopt at the end. Called by one thread at a
+  // time.
   using Source = std::function<std::optional<Wanted>()>;
 
   // `painter` must outlive this object. With 0 threads, each batch is made when it is requested.
@@ -37,7 +38,7 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // None at the end. Rethrows the exception of a thread.
+  // Returns the next batch, or std::nullopt at the end. Rethrows the exception of a thread.
   [[nodiscard]] std::optional<Batch> next();
 
  private:
@@ -53,11 +54,11 @@ class Loader {
   const Painter& painter_;
   const Augmentation augmentation_;
   Source source_;
-  std::mutex asking_;  // guards the source and asked_
+  std::mutex asking_;  // guards source_, asked_ and exhausted_
   int64_t asked_ = 0;
   bool exhausted_ = false;
 
-  std::mutex mutex_;  // guards the members below
+  std::mutex mutex_;  // guards the state of the queue below
   std::condition_variable room_;
   std::condition_variable ready_;
   std::map<int64_t, Made> made_;

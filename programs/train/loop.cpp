@@ -78,7 +78,7 @@ Settings settings_for(const TrainOptions& options, const Recipe& recipe, const J
   return s;
 }
 
-// Trains one job. All ranks create its parts in this order.
+// Trains one job. Constructor and run() are collective.
 class Training {
  public:
   Training(const Job& job, const Group& group, const Recipe& recipe, const TrainOptions& options);
@@ -129,7 +129,7 @@ class Training {
   int64_t resumed_at_ = 0;
   int64_t saved_at_ = -1;
 
-  // Times since the last printed line, without the first step, evaluations and checkpoints.
+  // The time spent on some steps, without evaluations and checkpoints.
   struct Spent {
     double all_s = 0;
     double data_s = 0;
@@ -144,6 +144,8 @@ class Training {
     }
     [[nodiscard]] double data_share() const { return all_s > 0 ? data_s / all_s : 0; }
   };
+  // window_: the steps since the last printed line. total_: all steps since the start of this
+  // process but the first.
   Spent window_, total_;
 };
 
@@ -184,8 +186,8 @@ void Training::make_model() {
   }
 }
 
-// Skipped if a checkpoint was found, because that contains the weights, and the file need not exist
-// on this rank's host.
+// Loads the initial weights, unless a checkpoint was found: a checkpoint contains the weights, and
+// the file with the initial ones need not exist on this rank's host.
 void Training::begin_with_weights() {
   if (options_.weights.empty() || step_ > 0) return;
   together(group_, [&] {
@@ -215,8 +217,8 @@ void Training::make_optimizer() {
 }
 
 void Training::resume() {
-  // Other ranks wait in their next operation while a checkpoint is finished. Half of the
-  // operation's time-out is therefore the limit here.
+  // While one rank waits for a checkpoint, other ranks may wait for that rank in a collective. So a
+  // checkpoint gets at most half of a collective's time-out.
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(options_.collective_timeout_s * 500));
   checkpoints_.emplace(
@@ -244,8 +246,8 @@ void Training::resume() {
               "; to start from the beginning instead, pass --resume fresh");
 }
 
-// For --resume never and --resume fresh. A restart of the same run has its own checkpoints and
-// continues from those.
+// Handles --resume never and --resume fresh. Does nothing if muster has restarted the run, because
+// then the run continues from its own checkpoints.
 void Training::refuse_or_set_aside() {
   if (options_.resume == "auto" || job_.attempt > 0) return;
   if (options_.resume == "fresh") {
@@ -263,7 +265,7 @@ void Training::refuse_or_set_aside() {
   }
 }
 
-// For example "a checkpoint of step 40 in output/checkpoints on n2, n3".
+// Returns, for example, "a checkpoint of step 40 in output/checkpoints on n2, n3".
 std::string Training::place_of(const Checkpoint& found) const {
   return "a checkpoint of step " + std::to_string(found.step) + " in " + output("checkpoints") +
          (found.found_on.empty() ? "" : " on " + found.found_on);
@@ -279,7 +281,7 @@ CheckpointValues values_of(const std::string& model, const TrainOptions& options
           {"data", files}};
 }
 
-// Checks values that must not change within a job.
+// Throws if a value that must not change within a job differs from the checkpoint's.
 void Training::check_values(const Checkpoint& found) const {
   const std::map<std::string, std::string> flags = {{"model", "model"},
                                                     {"seed", "--seed"},
@@ -315,7 +317,7 @@ void Training::begin_metrics() {
   });
 }
 
-// This rank's part of all batches to come, in all epochs.
+// Returns a source of this rank's part of each remaining batch, in all epochs.
 Loader::Source Training::source() {
   auto sampler = std::make_shared<BatchSampler>(SamplerOptions{.samples = data_.train.size(),
                                                                .global_batch = settings_.batch,
@@ -333,9 +335,9 @@ Loader::Source Training::source() {
   };
 }
 
-// Forward and backward pass for some of this rank's samples. The weighting makes the sum of the
-// losses of all parts and ranks, divided by the number of ranks as in DistributedDataParallel,
-// equal to the batch's mean.
+// Runs the forward and backward pass for some of this rank's samples, and returns their weighted
+// loss. The weights are such that the sum over all parts and ranks, which DistributedDataParallel
+// divides by the number of ranks, is the mean over the batch.
 torch::Tensor Training::learn_from(const Batch& batch, int64_t from, int64_t count) {
   const auto images = batch.images.narrow(0, from, count).to(settings_.device);
   const auto labels = batch.labels.narrow(0, from, count).to(settings_.device);
@@ -493,7 +495,7 @@ void Training::run() {
 }
 
 void Training::finish() {
-  (void)checkpoints_->finish();  // it reports itself if the checkpoint could not be saved
+  (void)checkpoints_->finish();  // it prints a warning if the checkpoint could not be saved
   together(group_, [&] {
     if (!first()) return;
     export_weights(*model_, output("model.safetensors"), recipe_.name);

@@ -23,10 +23,10 @@ struct Recipe {
                                       int64_t size) = nullptr;
   Normalisation normalisation;
   std::string head;      // name of the classifier, which --freeze backbone still trains
-  bool augment = false;  // the default; shift and mirror say how
+  bool augment = false;  // whether to augment by default, with `shift` and `mirror`
   int64_t shift = 0;
   bool mirror = false;
-  // As in trainflags::kModels.
+  // Defaults, which come from trainflags::kModels.
   int64_t epochs = 1;
   int64_t batch_size = 64;
   double lr = 0.1;  // for a batch of 256

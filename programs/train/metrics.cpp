@@ -24,7 +24,7 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
-// A JSON number; null for values that are not finite, which JSON lacks.
+// Returns a JSON number, or null for infinity and NaN, which JSON lacks.
 std::string number(double value, const char* format = "%.6g") {
   return std::isfinite(value) ? formatted(format, value) : "null";
 }
@@ -36,7 +36,7 @@ std::string left_text(double seconds) {
   return formatted("%.1f h", seconds / 3600);
 }
 
-// An incomplete line gives null.
+// Parses a line. Returns null if the line is incomplete.
 nlohmann::json parsed(const std::string& line) {
   return parse_json(line).value_or(nlohmann::json());
 }

@@ -1,4 +1,4 @@
-// What rank 0 writes to files and shows during a training.
+// Writes the metrics of a training to a file and shows its status, on rank 0.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@ struct EvaluationMetrics {
   double loss = 0;
 };
 
-// JSON lines. Lines that an interrupted job wrote after its last checkpoint are removed, so that
-// there is one line per step.
+// A file with one JSON object per line. The constructor removes lines that an interrupted job wrote
+// after its last checkpoint (step `steps_done`), so that no step is there twice.
 class MetricsFile {
  public:
   MetricsFile(const std::string& path, int64_t steps_done);
 
-  void write(const std::string& json);  // a line
+  void write(const std::string& json);  // appends a line
   void write(const StepMetrics& metrics);
   void write(const EvaluationMetrics& metrics);
 
@@ -56,13 +56,14 @@ class MetricsFile {
 // Reads the curves from such a file.
 [[nodiscard]] Curves read_curves(const std::string& path);
 
-// On a terminal, one line that is redrawn; elsewhere, a new line each time.
+// Prints the status: on a terminal in one line that it redraws, elsewhere in a new line each time.
 class StatusLine {
  public:
-  // `launched`: never redraw, because Open MPI gives ranks a terminal that nobody sees.
+  // `launched`: whether a launcher started this rank. Then a line is never redrawn, because Open
+  // MPI gives ranks a terminal that nobody sees.
   explicit StatusLine(bool launched);
   void show(const StepMetrics& metrics);
-  void say(const std::string& line);  // a permanent line
+  void say(const std::string& line);  // prints a line that stays
   void accuracy(double value) { accuracy_ = value; }
 
  private:

@@ -1,4 +1,4 @@
-// Plots loss and accuracy over the steps as SVG. Pure.
+// Returns a plot of loss and accuracy over the steps, as SVG. Pure.
 #pragma once
 
 #include <string>

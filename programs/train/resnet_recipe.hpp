@@ -1,4 +1,4 @@
-// What the ResNets share: CIFAR-10, its normalisation, and the choice of the first layer.
+// The recipe of all ResNets: CIFAR-10, its normalisation, and the choice of the first layer.
 #pragma once
 
 #include "programs/resnet.hpp"

@@ -7,7 +7,7 @@
 namespace muster::programs {
 
 struct Schedule {
-  std::string kind = "cosine";  // step, constant
+  std::string kind = "cosine";  // or "step", "constant"
   double peak = 0.1;
   int64_t warmup_steps = 0;
   int64_t steps = 0;  // of the whole training

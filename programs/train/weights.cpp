@@ -41,7 +41,7 @@ bool load_weights(Classifier& model, const std::string& path, const std::string&
   for (const auto& [name, tensor] : state) {
     const auto found = file.tensors.find(name);
     if (found == file.tensors.end()) {
-      // It only counts batches, and older files lack it.
+      // This buffer only counts batches, and older files lack it.
       if (!name.ends_with("num_batches_tracked")) missing.push_back(name);
     } else if (found->second.sizes() == tensor.sizes()) {
       wanted[name] = found->second;

@@ -1,7 +1,8 @@
 """torch.distributed's "mpi" backend for an unchanged PyTorch.
 
-Installed, it is on: `import torch` loads it, and `init_process_group("mpi")` works. MUSTER_TORCH=0 in the environment, or
-TORCH_DEVICE_BACKEND_AUTOLOAD=0, turns that off. A PyTorch that was built with MPI keeps its own, unless MUSTER_TORCH=replace.
+Once the package is installed, `import torch` loads it, and `init_process_group("mpi")` works. MUSTER_TORCH=0 or
+TORCH_DEVICE_BACKEND_AUTOLOAD=0 in the environment turns that off. A PyTorch that was built with MPI keeps its own backend,
+unless MUSTER_TORCH=replace.
 """
 import contextlib
 import os
@@ -13,8 +14,8 @@ __version__ = version("muster-torch")
 
 
 def enable(replace: bool = False) -> bool:
-    """Makes muster provide "mpi". A PyTorch that was built with MPI keeps its own unless `replace` is set. Returns whether
-    muster provides it now."""
+    """Makes muster provide "mpi". A PyTorch that was built with MPI keeps its own backend unless `replace` is set. Returns
+    whether muster provides "mpi" now."""
     from . import _c10d
 
     _c10d.serve_records()
@@ -29,7 +30,7 @@ def disable() -> None:
 
 
 def is_enabled() -> bool:
-    """Whether muster provides init_process_group("mpi")."""
+    """Returns whether muster provides the backend of init_process_group("mpi")."""
     from . import _c10d
 
     return _c10d.is_enabled()
@@ -41,7 +42,7 @@ def _warn(text: str) -> None:
 
 
 def _autoload() -> None:
-    """Called at the end of `import torch`, which fails if this raises an exception."""
+    """PyTorch calls this at the end of `import torch`, which fails if this raises an exception."""
     switch = os.environ.get("MUSTER_TORCH", "1")
     if switch not in ("0", "1", "replace"):
         _warn(f"MUSTER_TORCH={switch} is not 0 (off), 1 (the default) or replace (also replaces PyTorch's own MPI); muster_torch treats it as 1")

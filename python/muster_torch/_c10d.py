@@ -19,12 +19,12 @@ import torch.distributed.distributed_c10d as c10d
 from . import _built_for
 
 _undo: list = []  # functions that undo what enable() did, last first
-_local = threading.local()  # .timeout: that of the group being made
+_local = threading.local()  # .timeout: the time-out of the group that this thread is making
 _OF_MPIS_LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK")
 
 
 def _create(ranks, timeout: timedelta):
-    """Makes a backend for these of MPI's ranks, or for all. Collective over the members."""
+    """Makes a backend for these of MPI's ranks, or for all ranks if `ranks` is empty. Collective over the members."""
     begin()
     seconds = timeout.total_seconds()
     return backend_module().group(list(ranks), seconds) if ranks else backend_module().world(seconds)
@@ -60,7 +60,7 @@ def backend_module():
 
 
 def find() -> dict:
-    """Describes the MPI that would be used: library, why, abi, tried. Loads it without initialising it."""
+    """Returns a description of the MPI that would be used: library, why, abi, tried. Loads this MPI, but does not initialise it."""
     return backend_module().find()
 
 
@@ -77,7 +77,7 @@ def serve_records() -> None:
 
 @functools.lru_cache(None)
 def begin() -> dict:
-    """Initialises MPI and describes it: version, thread_level, cuda_messages, cuda_collectives, rank, size. The first call is
+    """Initialises MPI and returns a description of it: version, thread_level, cuda_messages, cuda_collectives, rank, size. The first call is
     collective."""
     mpi = backend_module().begin()
     # Callbacks of operations may be Python code, which cannot run any more when the process exits.
@@ -87,7 +87,7 @@ def begin() -> dict:
 
 
 def _number(name: str) -> int:
-    """The number in an environment variable; 0 if it is not set."""
+    """Returns the number in an environment variable, or 0 if the variable has none."""
     value = os.environ.get(name, "")
     return int(value) if value.isdigit() else 0
 
@@ -121,7 +121,8 @@ def _refuse_other_numbers(rank: int, size: int, whose: str) -> None:
 
 
 def is_mpi_available() -> bool:
-    """Whether init_process_group("mpi") would find an MPI, and a launcher of MPI jobs started this process."""
+    """Returns whether init_process_group("mpi") would find an MPI. Returns False if WORLD_SIZE announces several ranks, but no launcher of MPI jobs
+    started them."""
     if _number("WORLD_SIZE") > 1 and not any(name in os.environ for name in _OF_MPIS_LAUNCHERS):
         return False
     try:
@@ -131,15 +132,15 @@ def is_mpi_available() -> bool:
 
 
 def _backends(backend) -> set:
-    """The backends of all devices: "cpu:gloo,cuda:mpi" names two. Returns an empty set at once if "mpi" is not among them."""
+    """Returns the backends of all devices: "cpu:gloo,cuda:mpi" names two. Returns an empty set at once if "mpi" is not among them."""
     if "mpi" not in str(backend):
         return set()
     return set(c10d.BackendConfig(c10d.Backend(str(backend))).get_device_backend_map().values())
 
 
 def _making_groups(make):
-    """Wraps PyTorch's function. That function skips ranks that are not members, although MPI cannot start without them, and before 2.14
-    it does not pass the time-out of operations to the class for "mpi"."""
+    """Wraps the function with which PyTorch makes groups. On its own, that function does nothing on ranks that are not members, although all ranks
+    must take part in initialising MPI. Before 2.14, it also does not pass the time-out of operations to the class for "mpi"."""
 
     @functools.wraps(make)
     def helper(group_size, group_rank, global_ranks_in_group, backend, *args, timeout: timedelta | None = None, **options):
@@ -199,8 +200,8 @@ def enable(replace: bool = False) -> bool:
     if not dist.is_available() or (c10d._MPI_AVAILABLE and not replace):
         return False
     _register() if hasattr(c10d.Backend, "_ensure_backend_registered") else _give_class()
-    # Replaced in torch.distributed only, not in c10d: there, False would make PyTorch advise to build it from source instead of showing our
-    # reason.
+    # is_mpi_available is replaced in torch.distributed only. If it returned False in c10d, PyTorch would advise the user to build it from source
+    # instead of showing our reason.
     _set(dist, "is_mpi_available", is_mpi_available)
     if not _is_built_for_this():
         return True  # the first group fails and says what to do; other backends are unaffected
@@ -212,7 +213,7 @@ def enable(replace: bool = False) -> bool:
 
 
 def _register() -> None:
-    """For PyTorch 2.14 and later. It uses its own entry point only for names that nobody has registered."""
+    """Registers "mpi" with PyTorch 2.14 and later, which uses its own entry point only for names that nobody has registered."""
     backend, plugins = c10d.Backend, c10d.Backend._plugins
     before = plugins.get("MPI")
     backend.register_backend("mpi", lambda options, _: _create(options.global_ranks_in_group, options.timeout), extended_api=True,

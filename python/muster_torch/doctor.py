@@ -1,6 +1,7 @@
-"""python -m muster_torch.doctor: which MPI, of which ABI, and what init_process_group("mpi") would do.
+"""python -m muster_torch.doctor: Print which MPI muster_torch uses, its ABI, and what init_process_group("mpi") would do.
 
-Alone, or under mpirun or srun: rank 0 prints, for all. Exit code 0: it would work; 1: it would not, and the last lines say why.
+Runs alone, or under mpirun or srun, where rank 0 prints for all ranks. The exit code is 0 if init_process_group("mpi") would work.
+Otherwise it is 1, and the last lines say why.
 """
 import argparse
 import os
@@ -63,7 +64,7 @@ def _about_mpi(mpi: dict) -> None:
 
 
 def _would_not(why: object, rank: str) -> int:
-    """Any rank that finds a problem prints it, because rank 0 may be waiting for it in MPI_Init."""
+    """Prints the reason and returns the exit code. Any rank that finds a problem does so, because rank 0 may be waiting for that rank in MPI_Init."""
     who = "" if rank == "0" else f"rank {rank} on {socket.gethostname()}: "
     print(f"{who}init_process_group(\"mpi\") would fail: {why}", file=sys.stdout if rank == "0" else sys.stderr, flush=True)
     return 1

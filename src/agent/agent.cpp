@@ -47,7 +47,8 @@ Result<Order> await_order(Channel& launcher) {
   return unexpected(Error{.what = "the connection to the machine that started the run is gone"});
 }
 
-// Returns when the launcher has read everything: a host's facts can be larger than a pipe's buffer.
+// Sends the whole line and waits while the pipe is full, because a host's facts can be larger than
+// a pipe's buffer.
 void send_all(Channel& launcher, const std::string& line) {
   launcher.send(line);
   while (launcher.open() && launcher.has_unsent()) {
@@ -76,7 +77,7 @@ bool copy_some(int from, int to) {
   return sys::write_all(to, {bytes, size}) == size;
 }
 
-// Carries the launcher's lines to the warden and back until either side ends.
+// Relays bytes between the launcher and the warden until either side disconnects.
 int carry(sys::Fd warden) {
   for (const int descriptor : {0, 1}) {
     (void)::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
@@ -176,8 +177,7 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   if (!hello.run_id.empty() && hello.request) {
     MUSTER_TRY(folder, prepare_folder(hello));
   } else if (!hello.run_id.empty()) {
-    // A launcher that reconnects too late must not create again the folder that the warden has
-    // removed.
+    // A launcher that reconnects too late must not recreate the folder that the warden has removed.
     MUSTER_TRY(folder, run_folder(hello.run_id));
     if (!sys::exists(folder))
       return unexpected(Error{.what = "the run has already ended on this host"});
@@ -186,7 +186,7 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   if (hello.request) {
     // Gathering may take a while, so first tell the launcher that it has reached this host.
     send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
-    // Must precede the gathering, which reports the free ports.
+    // Must precede the gathering, which reports the ports that are in use.
     MUSTER_CHECK(end_leftovers(hello.earlier));
     handout.activated = tell_facts(launcher, hello);
   }
@@ -223,7 +223,7 @@ int run_agent() {
   if (!hello->request) {
     const auto folder = run_folder(hello->run_id);
     if (sys::Fd warden = folder ? connect_to_warden(*folder) : sys::Fd(); warden.valid()) {
-      // More bytes than the first line may have been read with it.
+      // The channel may have read more bytes than the first line.
       const std::string_view rest = launcher.rest();
       if (!rest.empty() && ::write(warden.get(), rest.data(), rest.size()) < 0)
         return kExitOwnFault;

@@ -51,7 +51,7 @@ class Channel {
   std::vector<sys::Fd> descriptors_;
   Inbox inbox_;
   std::string unsent_;
-  std::size_t sent_ = 0;  // how many bytes of unsent_
+  std::size_t sent_ = 0;  // how many bytes of unsent_ have been sent
 };
 
 }  // namespace muster::agent

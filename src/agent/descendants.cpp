@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::size_t kMaxList = std::size_t{8} << 20;
 
-// Parses "12 13 14 ". Kernels without CONFIG_PROC_CHILDREN do not have the file that this text is
-// from.
+// Parses the text of /proc/PID/task/PID/children, such as "12 13 14 ". Kernels without
+// CONFIG_PROC_CHILDREN do not have this file.
 std::vector<pid_t> listed_children(const std::string& text) {
   std::vector<pid_t> pids;
   const char* at = text.data();

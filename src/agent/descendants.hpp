@@ -1,4 +1,5 @@
-// Kills what a program left behind. The calling rank process is the parent of all of it.
+// Kills the processes that a program left behind. The calling process must be their parent or
+// subreaper.
 #pragma once
 
 #include <chrono>

@@ -10,9 +10,9 @@ void keep_standard_descriptors();
 // Makes /dev/null the standard input.
 void read_nothing();
 
-// Closes every inherited descriptor above 2. A descriptor counts as inherited if it is not
-// close-on-exec, because muster's own all are. Otherwise our copy would keep a descriptor open that
-// the program has closed.
+// Closes every inherited descriptor above 2, because our copy would keep it open after the program
+// has closed its own. A descriptor counts as inherited if it is not close-on-exec, because muster's
+// own all are.
 void close_inherited();
 
 }  // namespace muster::agent

@@ -1,6 +1,6 @@
-// Hands the job's environment to the engine and the ranks on a host. It may hold secrets, so it is
-// kept in memory and never in a file: nothing of it stays on the host, even if processes are
-// killed.
+// Hands the job's environment to the engine and the ranks on a host. It may hold secrets, so the
+// warden keeps it in memory and not in a file: nothing of it stays on the host, even if processes
+// are killed. leave_in_files is the only exception.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,8 @@ struct Handout {
 // The warden's side: answers the processes that ask for the environment.
 class HandoutDesk {
  public:
-  // Listens in the run's folder. `handout` is empty if an earlier warden was killed, because the
-  // environment that it kept in memory is lost.
+  // Listens in the run's folder. `handout` is nothing if this warden replaces a killed one, because
+  // the environment was lost with that one.
   [[nodiscard]] Result<void> open(const std::string& folder, const std::optional<Handout>& handout);
 
   [[nodiscard]] pollfd watched() const { return {listener_.get(), POLLIN, 0}; }
@@ -45,7 +45,8 @@ struct HandedOut {
   std::optional<Environment> activated = {};
 };
 
-// Asks the warden of the run that has this folder. The warden may start later than this process.
+// Asks the warden of the run that has this folder. The warden may start later than this process, so
+// this waits for it up to `patience`.
 [[nodiscard]] Result<HandedOut> ask_for_handout(const std::string& folder,
                                                 std::chrono::milliseconds patience);
 

@@ -28,7 +28,7 @@ Result<Environment> engines_environment(const RunFiles& files) {
   return environment;
 }
 
-// Replaces this process by the engine. Returns an exit code, and only if that fails.
+// Replaces this process with the engine. Returns only if that fails, with an exit code.
 int become(const std::vector<std::string>& argv, const Environment& environment) {
   (void)::clearenv();
   for (const auto& [name, value] : environment) {

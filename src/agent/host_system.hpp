@@ -1,5 +1,5 @@
 // What warden and keeper, the processes that watch over a run, need from their machine: the time,
-// waiting, and the run's processes. Tests replace it by a simulated machine.
+// waiting, and the run's processes. Tests replace it with a simulated machine.
 #pragma once
 
 #include <chrono>
@@ -35,12 +35,12 @@ class HostSystem {
   // if the kernel does not report it.
   [[nodiscard]] virtual std::int64_t memory_kills();
 
-  // kernel_lines() returns the kernel messages since watch_kernel() that may explain a failure. It
-  // returns none if this user may not read them.
+  // After watch_kernel(), kernel_lines() returns the kernel messages since the last call of either
+  // that may explain a failure. It returns none if this user may not read them.
   virtual void watch_kernel();
   [[nodiscard]] virtual std::vector<std::string> kernel_lines();
 
-  // These call the functions of the same names.
+  // These call the functions of the same names in this namespace.
   [[nodiscard]] virtual std::vector<ProcessId> rank_processes(const std::string& run_id,
                                                               std::span<const RankStart> starts);
   [[nodiscard]] virtual bool is_alive(const ProcessId& process);

@@ -1,6 +1,6 @@
 // Splits the bytes of a connection into messages. A message is a line, which may announce a payload
 // that follows it: "\x1e5 LINE\nHELLO". A host's shell may print text before the first message, but
-// nothing that begins with this byte. Pure.
+// none that begins with "\x1e". Pure.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ class Inbox {
   // Bytes that have arrived but that next() has not returned.
   [[nodiscard]] std::string_view rest() const { return std::string_view(received_).substr(taken_); }
 
-  // The other side has sent a line or payload that is too long, or a length that is not a number.
-  // Nothing after it can be parsed.
+  // Whether the other side has sent a line or payload that is too long, or a length that is not a
+  // number. Nothing after it can be parsed.
   [[nodiscard]] bool broken() const { return broken_; }
 
  private:
   std::string received_;
-  std::size_t taken_ = 0;  // how many bytes of received_
+  std::size_t taken_ = 0;  // how many bytes of received_ next() has returned
   bool broken_ = false;
 };
 

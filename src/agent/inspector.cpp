@@ -69,7 +69,8 @@ void end_tools_on_sigterm() {
 }
 
 [[noreturn]] void become_inspector(const std::array<std::string, 5>& words, int out) {
-  // A session of its own lets the warden kill this process and everything it starts at once.
+  // In its own session, the inspector is also the leader of a process group, so that the warden can
+  // kill it together with what it starts.
   (void)::setsid();
   (void)::signal(SIGPIPE, SIG_DFL);
   sigset_t none;

@@ -16,8 +16,9 @@ namespace muster::agent {
 // The folder, in the run's folder, of the sockets on which ranks report their collectives.
 constexpr const char* kRecorders = "/recorders";
 
-// How long a rank that ended with a time-out hides its end from its engine. The engine would end
-// the other ranks at once, and the launcher first inspects what they are doing.
+// How long a rank delays its exit if a time-out or a broken connection ended its program. The
+// engine would end the other ranks as soon as it sees the exit, and the launcher must first inspect
+// what they are doing.
 constexpr std::chrono::milliseconds kEvidenceTakes{3500};
 
 // What an inspection is to do.
@@ -51,7 +52,7 @@ struct Inspector {
 // On SIGTERM the inspector ends the tools that it has started, resumes the ranks that they stopped,
 // and ends. On SIGKILL it ends at once, and so do its tools.
 void signal_inspector(pid_t pid, int signal);
-// Returns true once, after the inspector has ended. Never waits.
+// Whether the inspector has ended. Never waits.
 [[nodiscard]] bool inspector_ended(pid_t pid);
 
 // The view as a line of at most `most_bytes`. If it is too long, leaves out connections first, then

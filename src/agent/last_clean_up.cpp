@@ -38,8 +38,9 @@ void kill_rank_processes(const std::string& run_id, std::span<const RankStart> s
   }
 }
 
-// The engine's daemons normally exit when the job is over; the others are killed. If no rank has
-// started, a daemon may still be starting although its engine has ended.
+// Waits for the engine's daemons, which normally exit when the job is over, and kills those that do
+// not. If no rank has started, waits for daemons to appear, because one may still be starting
+// although its engine has ended.
 void end_daemons(const std::string& run_id, std::span<const RankStart> starts) {
   using Clock = std::chrono::steady_clock;
   const auto give_up = Clock::now() + kDaemonLeaves;

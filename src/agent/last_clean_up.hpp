@@ -1,4 +1,4 @@
-// What is left to do on a host after a run, when nobody waits for this host any more.
+// Cleans up on a host after a run, when nobody waits for this host any more.
 #pragma once
 
 #include <span>

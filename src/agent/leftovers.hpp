@@ -1,5 +1,5 @@
-// What earlier attempts of a run left on this host. A host that was cut off and is reachable again
-// may still run ranks of an abandoned attempt.
+// Ends what earlier attempts of a run left on this host. A host that was cut off and is reachable
+// again may still run ranks of an abandoned attempt.
 #pragma once
 
 #include <string>

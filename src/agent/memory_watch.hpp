@@ -20,7 +20,7 @@ class MemoryWatch {
   [[nodiscard]] bool explains_a_failure();
 
  private:
-  // A process with much memory takes long to end.
+  // Generous, because a process with much memory takes long to end.
   static constexpr std::chrono::seconds kRecent{30};
 
   HostSystem& system_;

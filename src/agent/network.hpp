@@ -26,18 +26,18 @@ struct AddressRange {
 [[nodiscard]] std::map<std::string, std::string> network_variables(
     const std::string& interface, const std::map<std::string, std::string>& rails = {});
 
-// Removes the variables that would override the user's own choice of ports or GIDs in
-// `environment`. muster's GID index and address range are right only for the ports that muster
-// chose, and NCCL prefers an index to all other ways to choose a GID.
+// Removes muster's GID index and address range from `variables` if the user has chosen ports or
+// GIDs in `environment`. They are right only for the ports that muster chose, and the index would
+// override the user's choice, because NCCL prefers it to all other ways to choose a GID.
 void leave_gids_to_user(const std::map<std::string, std::string>& environment,
                         std::map<std::string, std::string>& variables);
 
-// Further variables for a job whose network is IPv6. Without them, hosts with both would prefer
-// IPv4.
+// Further variables for a job whose network is IPv6. Without them, libraries would prefer IPv4 on
+// hosts that have both.
 [[nodiscard]] std::map<std::string, std::string> ipv6_variables(const std::string& interface);
 
-// The first interface of this host in that subnet that is up and not loopback. For ranks that have
-// no Layout. Fails if there is none.
+// Returns the first interface of this host in that subnet that is up and not loopback. Fails if
+// there is none. For ranks that have no Assignment.
 [[nodiscard]] Result<std::string> interface_in(const std::string& subnet);
 
 }  // namespace muster::agent

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 constexpr std::uint64_t kRestBytes = std::uint64_t{4} << 20;
 
-// Avoids ptsname and grantpt, which in a static glibc look up a group.
+// Opens the program's end of the pseudo-terminal. Avoids ptsname and grantpt, which in a static
+// glibc look up a group.
 sys::Fd open_slave(int master) {
   int locked = 0;
   if (::ioctl(master, TIOCSPTLCK, &locked) != 0) return sys::Fd();

@@ -34,7 +34,8 @@ class OutputReader {
 
   // Calls read(2) once.
   void read_some(const Take& take);
-  // Reads what has arrived, up to a limit, because a child process may write without end.
+  // Reads what has arrived and closes the descriptor. Stops at a limit, because a child process may
+  // write without end.
   void read_rest(const Take& take);
 
   [[nodiscard]] bool ended() const { return !source_.valid(); }

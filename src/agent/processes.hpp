@@ -20,7 +20,7 @@ namespace muster::agent {
 // over /proc.
 [[nodiscard]] std::vector<std::vector<pid_t>> process_trees(std::span<const RankStart> starts);
 
-// Returns the engine's daemons that are ancestors of living rank processes. Only a process whose
+// Returns the engine's daemons that started these ranks and are still alive. Only a process whose
 // program is a known daemon or launcher of an engine counts, never a shell or a service manager.
 // Also returns daemons with the run's id on their command line, as Open MPI's have. Cost: one pass
 // over /proc.

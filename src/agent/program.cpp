@@ -36,7 +36,7 @@ std::vector<std::string> entries_of(const Environment& environment) {
   (void)::setpgid(0, 0);
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (launch.inspector > 0) (void)::prctl(PR_SET_PTRACER, launch.inspector, 0, 0, 0);
-  // The parent died before the prctl call above, so it will not end this process.
+  // If the parent died before the first prctl call, its death will not end this process.
   if (::getppid() != shim) ::_exit(1);
   int error = 0;
   if (::dup2(launch.out, STDOUT_FILENO) < 0 || ::dup2(launch.err, STDERR_FILENO) < 0) {
@@ -69,7 +69,7 @@ Result<Launched> launch(const Launch& launch) {
   if (pid == 0) {
     become(launch, const_cast<char**>(words.data()), environment.data(), shim, writer.get());
   }
-  // The child calls it too. Whichever comes first makes the group.
+  // The child makes the same call. Whichever comes first makes the group.
   (void)::setpgid(pid, pid);
   return Launched{.pid = pid, .error_pipe = reader.release()};
 }

@@ -31,13 +31,13 @@ struct Launched {
   int error_pipe = -1;  // see `launch_error`
 };
 
-// Forks. The program may still fail to start; `launch_error` tells.
+// Forks. The program may still fail to start, which `launch_error` finds out.
 [[nodiscard]] Result<Launched> launch(const Launch& launch);
 // Waits until the program runs and returns 0, or the errno of the failed exec. Closes the pipe.
 [[nodiscard]] int launch_error(const Launched& launched);
 
-// Ends this process as `status` (of waitpid) says. Returns the exit code if there is one; otherwise
-// dies of the same signal, without leaving a core dump.
+// Ends this process like one with this `status` (from waitpid): dies of the same signal, without
+// leaving a core dump, or returns the exit code with which the caller must exit.
 [[nodiscard]] int end_like(int status);
 
 }  // namespace muster::agent

@@ -9,29 +9,32 @@
 //                             <-    listening (ports)
 //   connect (targets)         ->    connects to the other hosts
 //                             <-    connected (how each connection ended)
-//   close                     ->    stops listening, as it does when the launcher goes and after a
-//                                   deadline
-//   (closes: the agent ends)        a check ends here, and a run that is not started; its folder
-//                                   is removed unless bye (keep) was said: then it gets files with
-//                                   the environment, for a run that is started by hand
-//   place (variables)         ->    keeps for the ranks what was decided for this host, and the
-//                                   variables for an engine that is started there
+//   close                     ->    stops listening; also if the launcher disconnects, and
+//                                   after a deadline
+//   (disconnects)                   the agent ends: after a check, or if the run is not started.
+//                                   It removes the run's folder. If the launcher sends bye (keep)
+//                                   instead, the agent leaves files with the environment there,
+//                                   for a run that the user starts by hand
+//   place (variables)         ->    keeps what was decided for this host and the job's variables,
+//                                   for the ranks and for an engine that is started there
 //   begin (taken)             ->    becomes the run's warden
 //                             <-    ready, then every event of the ranks so far and to come
 //                             <-    output of the ranks as it arrives, from the end of `taken`
 //   taken                     ->    drops the output that the launcher has
-//   beat                     <->    every 2 s; before begin each is answered, for the clocks
+//   beat                     <->    every 2 s; before begin, the agent answers each beat, so that
+//                                   the launcher can compare the clocks
 //   inspect                   ->    looks at what the ranks' processes are doing, for some seconds
 //                             <-    inspection
-//   seen                      ->    ranks that ended with a time-out may let their engine know
+//   seen                      ->    ranks that delayed their exit for an inspection may exit
 //   end (grace)               ->    ends what is left of the ranks
-//                             <-    kernel log, if a rank failed and the kernel said why
+//                             <-    kernel log, if a rank failed and the log may say why
 //                             <-    done, after the last event
 //   bye (keep)                ->    ends the engine's daemons, removes the run's folder unless keep
 //
-// After a lost connection the launcher starts an agent again and says hello, with no request, and
-// begin. If the run's warden is still waiting, the new agent only relays bytes to it. So events and
-// output may arrive twice; each piece of output gives its position in the stream.
+// After a lost connection the launcher starts a new agent and sends hello without a request, then
+// begin. If the run's warden is still waiting, the new agent only relays bytes between it and the
+// launcher. Events and output may therefore arrive twice, so each piece of output gives its
+// position in the stream.
 #pragma once
 
 #include <cstddef>
@@ -107,7 +110,7 @@ struct Order {
   std::optional<facts::Request> request;  // in hello; nothing: no facts are needed
   std::vector<std::string> earlier = {};  // in hello: ids of the attempts before this one
   Assignment placement = {};              // in place
-  // In place: "NAME=value" for an engine that is started on the host.
+  // In place: the job's variables that the engine does not pass on by itself, as "NAME=value".
   std::vector<std::string> variables;
   double orphan_after_s = 60;            // in begin
   std::vector<Taken> taken = {};         // in begin and taken

@@ -49,12 +49,12 @@ struct Prepared {
   std::string host;
   Environment environment;
   std::vector<std::string> remarks = {};
-  std::optional<std::vector<facts::Gpu>> near_gpu = {};  // bind to the CPUs near one of these
+  std::optional<std::vector<facts::Gpu>> near_gpu = {};  // set: bind to CPUs near one of these
 };
 
-// torchrun numbers the hosts in an order of its own. If all planned hosts have joined, this gives
-// each rank the number that was planned for it. It does so only while torchrun's agent serves the
-// store: otherwise rank 0 serves it and must be on the master's host.
+// torchrun itself chooses the order of the hosts. If all planned hosts have joined, this gives each
+// rank the number that was planned for it. It does so only while torchrun's agent serves the store:
+// otherwise rank 0 serves it and must be on the master's host.
 void take_place(const Assignment& placement, const Environment& inherited, rankenv::Rank& rank) {
   if (!rank.under_agent || placement.ranks != rank.local_size || placement.all_ranks != rank.size) {
     return;
@@ -64,8 +64,9 @@ void take_place(const Assignment& placement, const Environment& inherited, ranke
   rank.rank = placement.first_rank + rank.local_rank;
 }
 
-// torchrun was started with the job's environment (see host_engine.cpp) and passes it on. So it can
-// start ranks again even if the warden, which had that environment, was killed.
+// Whether this process already has the job's environment. torchrun was started with it (see
+// host_engine.cpp) and passes it on, so that it can start ranks again even if the warden, which had
+// that environment, was killed.
 bool has_environment(const Environment& inherited, const RankOptions& options) {
   const auto engines_run = inherited.find("MUSTER_RUN_ID");
   const auto rank = rankenv::read(inherited);
@@ -172,8 +173,7 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
   ::_exit(kExitOwnFault);
 }
 
-// The process that the engine started. It stays in place of the program, which runs below the
-// runner.
+// The process that the engine started. It stands in for the program, which is the runner's child.
 class Front {
  public:
   Front(pid_t runner, sys::Fd socket, int signals)
@@ -261,7 +261,7 @@ Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
     ours = sys::Fd();
     become_runner(options, files, prepared, daemon, guard, runners.get());
   }
-  // The runner calls it too, and either may come first.
+  // The runner makes the same call, and either may come first.
   (void)::setpgid(runner, runner);
   runners = sys::Fd();
   close_inherited();

@@ -12,7 +12,8 @@
 namespace muster::agent {
 namespace {
 
-// The engine's values win for these. For example, Slurm chooses the devices of each task.
+// For these variables the engine's values win over those of the activation. For example, Slurm
+// chooses the devices of each task.
 constexpr std::array<std::string_view, 5> kEngineNames = {
     "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",
     "PWD"};

@@ -32,13 +32,13 @@ struct Wishes {
   std::map<std::string, std::string> network = {};
   bool join_store = false;     // another process serves PyTorch's store to all ranks
   std::string recorders = {};  // where the rank reports its collectives; empty: nowhere
-  // Standard output is not a terminal, and Python would buffer its lines.
+  // Set PYTHONUNBUFFERED, because standard output is not a terminal and Python would buffer lines.
   bool unbuffered = false;
 };
 
 struct Composed {
   Environment environment;
-  // What somebody had set to another value and was kept, such as "MASTER_PORT=1234 (not 29500)".
+  // Variables that already had another value and kept it, such as "MASTER_PORT=1234 (not 29500)".
   std::vector<std::string> kept = {};
 };
 

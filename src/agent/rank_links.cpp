@@ -92,7 +92,7 @@ void RankLinks::begin_life(Link& link, const RankStart& start, RankSpool& spool,
 }
 
 // Marks the links of the rank's previous programs as superseded, after reading everything they
-// wrote, so that their output precedes the new program's.
+// wrote, so that their output precedes the output of the new program.
 void RankLinks::supersede(const Link& by, RankSpool& spool, std::vector<Event>& events) {
   for (Link& link : links_) {
     if (&link == &by || link.rank != by.rank || link.superseded) continue;
@@ -111,7 +111,7 @@ void RankLinks::read(Link& link, Reads how, RankSpool& spool, std::vector<Event>
   while (auto message = link.channel.next()) take(link, *message, spool, events);
 }
 
-// Reads what the program wrote and its killed rank process no longer read.
+// Reads what the program wrote but its rank process had not yet read when it was killed.
 void RankLinks::read_unread(Link& link, RankSpool& spool) {
   if (link.ended || link.outputs.size() != kOutputs) return;
   const auto add = [&](sys::Stream which, std::uint64_t /*at*/, std::string_view bytes) {

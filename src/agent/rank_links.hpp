@@ -1,7 +1,7 @@
 // The warden's end of its connections to the ranks of its host. Over its connection, each rank
-// reports its start, its program's output and its end. It also sends the descriptors from which it
-// reads the output, so that no output is lost if it is killed. Slurm, for example, kills rank and
-// program together when the program calls MPI_Abort.
+// reports its start, its program's output and its end. A rank also sends the descriptors from which
+// it reads the output, so that no output is lost if the rank process is killed. Slurm, for example,
+// kills rank and program together when the program calls MPI_Abort.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class RankLinks {
     bool ended = false;
     // torchrun has started the rank again, so this connection is ignored.
     bool superseded = false;
-    std::vector<sys::Fd> outputs = {};  // the rank reads its program's output from these
+    std::vector<sys::Fd> outputs = {};  // from which the rank reads its program's output
   };
   // A rank's current program, and how much its earlier programs wrote. torchrun may start a rank
   // again, and its streams then continue.

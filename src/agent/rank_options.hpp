@@ -14,7 +14,7 @@ struct Master {
   std::string port;
 };
 
-// How often the job was started again, and how often it may be in total.
+// How often the job has been restarted, and how often it may be restarted in total.
 struct Restarts {
   int made = 0;
   int most = 0;

@@ -31,12 +31,12 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// For output of a child process that outlives the program.
+// How long to read the output of a child process that outlives the program.
 constexpr milliseconds kDrain{2000};
-constexpr milliseconds kTell{10'000};      // for the last reports, after the front process is gone
-constexpr milliseconds kOrphanEnds{2000};  // for an orphaned program to end after SIGTERM
+constexpr milliseconds kTell{10'000};      // time for last reports once the front process is gone
+constexpr milliseconds kOrphanEnds{2000};  // time for an orphaned program to end after SIGTERM
 constexpr milliseconds kLookAgain{1000};
-constexpr milliseconds kDescendantsEnd{2000};  // for killed descendants to disappear
+constexpr milliseconds kDescendantsEnd{2000};  // time for killed descendants to disappear
 // How long a program may take to end by itself after its front process is gone, as in MPI_Abort.
 constexpr milliseconds kFrontGone{500};
 
@@ -140,8 +140,8 @@ void Runner::pass_on(int signal) {
   // A program that has already exited by itself was not ended by the engine.
   look_at_children();
   if (ended_) return;
-  // Neither was one that is about to exit. The other ranks notice that first, and the engine then
-  // ends all of them.
+  // Nor was one that has begun to exit: the other ranks may notice that before we do, fail as well,
+  // and make the engine end all ranks.
   const auto stat = sys::read_process_stat(program_);
   if (ends_programs(signal) && !(stat && stat->exiting)) by_engine_ = true;
   // The second call is for a program that has left its process group.
@@ -211,8 +211,9 @@ void Runner::run() {
   err_.read_rest(take_);
 }
 
-// Sends the remaining reports. The engine waits for this process meanwhile, as long as the launcher
-// needs. Gives up after some time if the front process is gone, or if there is no warden.
+// Sends the remaining reports, however long the launcher takes to receive them. The engine waits
+// for this process meanwhile. Gives up after some time if the front process is gone, or if there is
+// no warden.
 void say_the_rest(RankVoice& voice, const RunFiles& files, int front) {
   auto give_up = Clock::time_point::max();
   while (!voice.finish(kLookAgain)) {
@@ -223,9 +224,9 @@ void say_the_rest(RankVoice& voice, const RunFiles& files, int front) {
   }
 }
 
-// Delays the end of this process, because the engine ends the other ranks as soon as it sees it. In
-// the meantime muster inspects these ranks, to learn which of them made this one give up. Returns
-// early if the launcher has nothing to inspect.
+// Delays the end of this process, because the engine ends the other ranks as soon as this one ends.
+// In the meantime muster inspects these ranks, to learn which of them made this one give up.
+// Returns early if the launcher has finished or has nothing to inspect.
 void leave_time_for_evidence(const RunFiles& files, int front) {
   const auto until = Clock::now() + kEvidenceTakes;
   constexpr int kPauseMs = 50;
@@ -296,7 +297,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
                 signals.get(), std::move(out.our_end), std::move(err.our_end));
   runner.run();
   rusage usage{};
-  // The program's PID may now be reused.
+  // After wait4 the program's PID may be reused, so the front process must forget it.
   (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});
   if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
     return unexpected(system_error("cannot learn how the program ended"));

@@ -22,7 +22,8 @@
 
 namespace muster::agent {
 
-// A message between runner and front process. Each is one packet.
+// A message between the runner and the front process, which the engine started (see rank.cpp). Each
+// message is one packet.
 struct Note {
   enum class Kind : int { kProgram, kSignal, kStatus };
   Kind kind = Kind::kSignal;
@@ -40,7 +41,7 @@ struct RankJob {
   std::vector<std::string> remarks = {};
   RunFiles files = {};
   ProcessId daemon = {};     // the engine's daemon
-  bool serve_store = false;  // for all ranks, in a separate process
+  bool serve_store = false;  // serve PyTorch's store to all ranks, in a separate process
 };
 
 // Runs the rank's program and returns its raw wait status after everything has been reported.

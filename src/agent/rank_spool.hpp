@@ -24,7 +24,8 @@ class RankSpool {
   static constexpr std::size_t kRoom = std::size_t{1} << 20;
   static constexpr std::size_t kPiece = std::size_t{64} << 10;  // the most that is sent at once
 
-  // `at` is the position of `bytes` in the stream. There is a gap if an earlier warden was killed.
+  // `at` is the position of `bytes` in the stream. There is a gap before it if an earlier warden
+  // was killed.
   void add(int rank, sys::Stream stream, std::uint64_t at, std::string_view bytes);
   // The position in the stream that follows all bytes so far.
   [[nodiscard]] std::uint64_t end(int rank, sys::Stream stream) const;
@@ -43,7 +44,7 @@ class RankSpool {
   struct Kept {
     std::string bytes = {};
     std::uint64_t first = 0;  // position of `bytes` in the stream
-    std::size_t sent = 0;     // how many of `bytes`
+    std::size_t sent = 0;     // how many of `bytes` have been sent
   };
   using Key = std::pair<int, sys::Stream>;
 

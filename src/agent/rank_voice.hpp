@@ -30,7 +30,7 @@ class RankVoice : public Interface {
   // The descriptor to poll for `events`, or -1.
   [[nodiscard]] virtual int descriptor() const = 0;
   [[nodiscard]] virtual short events() const = 0;
-  // Must be called after each poll.
+  // Must be called after each poll in which `events` occurred, or while there is no descriptor.
   virtual void go_on() = 0;
   // Since when nobody has been listening; nothing while somebody is.
   [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> alone_since()

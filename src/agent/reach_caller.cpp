@@ -94,7 +94,8 @@ void ReachCaller::dial(Call& call, Clock::time_point now) {
   call.pause *= 2;
 }
 
-// Closes the socket until the next try. Otherwise poll would return at once, again and again.
+// Closes the socket until the next try, because poll would otherwise return at once, again and
+// again.
 void ReachCaller::take_error(Call& call, int error) {
   call.error = error;
   if (is_by_network(error)) ++call.rejections;

@@ -46,7 +46,8 @@ class ReachCaller {
     int rejections = 0;                    // tries that the network rejected
     std::chrono::milliseconds pause = {};  // before the next try
     Clock::time_point retry = {};          // when to try again, until connected
-    // Until when the connection must be made, and afterwards, until when the next bytes must pass.
+    // Until the call is connected: when it must be connected. Afterwards: when the other side must
+    // have acknowledged more bytes.
     Clock::time_point deadline = {};
     std::size_t sent = 0;
     std::size_t acknowledged = 0;

@@ -3,9 +3,9 @@
 // The copied binary is BASE/HASH/muster. All files of a run on a host are in BASE/runs/ID, mode
 // 0700: `host` (muster's name for the host), `placement`, the warden's sockets (`socket` for
 // launchers that reconnect, `ranks` for the ranks, `environment` for the processes described in
-// handout.hpp), and `rank.N.jsonl` with the start of rank N. None of them holds the value of a
-// variable. Only the folder of a run that the user starts by hand (--dry-run) has `variables` and
-// `env`, mode 0600.
+// handout.hpp), `rank.N.jsonl` with the start of rank N, and the files named in run_files.hpp. None
+// of them holds the value of a variable. Only the folder of a run that the user starts by hand
+// (--dry-run) has `variables` and `env`, mode 0600.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,9 @@ struct RankStart {
 struct RankEnd {
   int rank = 0;
   int status = 0;  // raw wait status of the program
-  std::string failure =
-      {};  // why the program could not be started; then `status` is exit 126 or 127
+  // Why the program could not be started (`status` is then exit 126 or 127), or that the rank
+  // process was killed together with it. Otherwise empty.
+  std::string failure = {};
   double time_s = 0;
   double user_s = 0;  // rusage of the program and its children
   double system_s = 0;
@@ -55,8 +56,8 @@ struct RankEnd {
   std::uint64_t err_bytes = 0;
   int left_over = 0;       // descendants that were killed after the program's end
   bool by_engine = false;  // ended by the engine or muster because of another rank
-  bool timed_out = false;  // gave up waiting for other ranks, by its last output
-  bool cut_off = false;    // lost its connection to another rank, by its last output
+  bool timed_out = false;  // its last output says that it gave up waiting for other ranks
+  bool cut_off = false;    // its last output says that it lost its connection to another
   // The kernel had just killed a process on this host because memory ran out.
   bool memory_ran_out = false;
 };
@@ -72,7 +73,7 @@ struct Event {  // exactly one of them is set
 [[nodiscard]] Result<Event> parse_event(const std::string& line);
 constexpr std::size_t kMostEventBytes = std::size_t{64} << 10;  // longest line of an event
 
-// Whether only those numbers are negative that may be.
+// Returns false if a rank, a PID or a count is negative.
 [[nodiscard]] bool is_possible(const Event& event);
 
 // BASE: the parent of the folder that holds the running binary. Rank process and warden are the

@@ -19,7 +19,7 @@ constexpr const char* kOverMark = "over";
 // them ended with a time-out.
 constexpr const char* kSeenMark = "seen";
 
-// Holds for how many seconds the run continues without a launcher, as its warden was told.
+// The file in which the warden writes how many seconds the run continues without a launcher.
 constexpr const char* kOrphanAfterFile = "orphan_after_s";
 
 constexpr int kUsageCode = 2;  // exit code for wrong usage
@@ -44,7 +44,8 @@ class RunFiles {
   [[nodiscard]] bool seen() const;
   // How long a rank continues without a warden.
   [[nodiscard]] std::chrono::milliseconds orphan_after() const;
-  // The file with the rank's start. It serves the clean-up if muster is killed.
+  // Returns the path of the file with the rank's start, by which an inspection or a later clean-up
+  // finds the rank.
   [[nodiscard]] std::string record(int rank) const;
   // The run's folder; empty if there is no run.
   [[nodiscard]] const std::string& folder() const { return folder_; }

@@ -16,7 +16,8 @@ class SignalGuard {
  public:
   SignalGuard();
   void give_back() const;  // called in the child, before exec
-  // A descriptor to read all signals from that other processes send to us; see `next_signal`.
+  // Returns a descriptor from which `next_signal` reads the signals that other processes send to
+  // us.
   [[nodiscard]] Result<int> open_descriptor() const;
 
  private:

@@ -25,8 +25,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kServerEnds{2000};
 
-// Once it serves, the script closes its copy of the rank's stderr. The runner reads stderr until
-// all writers have closed it.
+// Once it serves, the script closes its copy of the rank's stderr, because the runner reads stderr
+// until all writers have closed it.
 constexpr const char* kServe = R"(import sys
 sys.path = [path for path in sys.path if path]
 import os, signal

@@ -112,7 +112,7 @@ Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
 
 void Warden::be_patient(double orphan_after_s) {
   orphan_after_s_ = orphan_after_s;
-  // For ranks that outlive this process.
+  // Ranks that outlive this process read this file.
   (void)sys::write_file(folder_ + "/" + kOrphanAfterFile, fmt::format("{}\n", orphan_after_s),
                         0600);
 }
@@ -229,14 +229,15 @@ void Warden::send_output(bool all) {
 // Sends nothing after a successful run, which needs no explanation.
 void Warden::send_kernel_log() {
   if (!rank_failed_ && had_to_end_ == 0) return;
-  // Also repeats the lines of an earlier connection, which may have lost them.
+  // Keeps all lines and sends them again, because an earlier connection may have lost them.
   for (std::string& line : system_.kernel_lines()) kernel_log_.push_back(std::move(line));
   kernel_log_.resize(std::min(kernel_log_.size(), facts::kMostKernelLines));
   if (kernel_log_.empty()) return;
   launcher_.send(to_line(Report{.kind = Report::Kind::kKernelLog, .kernel_log = kernel_log_}));
 }
 
-// Ends the inspection before it: a launcher that asks again no longer waits for that answer.
+// Ends an inspection that is still running, because a launcher that asks again no longer waits for
+// its answer.
 void Warden::begin_inspection(const Inspection& what) {
   dismiss_inspector();
   look_at_dismissed();
@@ -280,8 +281,8 @@ void Warden::answer_inspection(int number, const inspect::HostView& view) {
       to_line(Report{.kind = Report::Kind::kInspection, .inspection = number, .view = view}));
 }
 
-// Tells the inspector to end. It may need a moment to let go of ranks, so this does not wait for
-// it.
+// Tells the inspector to end. The inspector may need a moment to resume the ranks that its tools
+// stopped, so this does not wait for it.
 void Warden::dismiss_inspector() {
   if (!inspecting_) return;
   const pid_t pid = inspecting_->inspector.pid;
@@ -302,7 +303,7 @@ void Warden::look_at_dismissed() {
 
 void Warden::start_ending(double grace_s) {
   const auto kill_at = system_.now() + ms(grace_s);
-  // The user wants it to end sooner.
+  // A second order to end can only shorten the grace period.
   if (ending_) return void(kill_at_ = std::min(kill_at_, kill_at));
   ending_ = true;
   // Ranks that start from now on find this mark and end.

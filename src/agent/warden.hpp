@@ -25,8 +25,8 @@ class Warden {
   // `folder` is the run's folder. It must exist.
   Warden(std::string run_id, std::string folder, HostSystem& system);
 
-  // Opens the sockets for the ranks and for a launcher that lost its connection. `handout` is
-  // explained at HandoutDesk.
+  // Opens the sockets for the ranks and for a launcher that lost its connection. For `handout`, see
+  // HandoutDesk::open.
   [[nodiscard]] Result<void> prepare(const std::optional<Handout>& handout);
 
   // What the caller must still clean up, for clean_up() in last_clean_up.hpp.

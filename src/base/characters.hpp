@@ -20,8 +20,8 @@ struct Character {
 // How many bytes a character has that begins with this byte; 0 if no character does.
 [[nodiscard]] std::size_t bytes_announced(char first);
 
-// False for control characters (including newline and tab), for characters that change the
-// direction of the surrounding text, and for kNoCharacter.
+// Returns false for control characters (including newline and tab), for characters that change the
+// direction of the surrounding text, and for codes that are not characters, such as kNoCharacter.
 [[nodiscard]] bool is_graphic(std::uint32_t code);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// How the tool side reports failure: as a value, never as an exception. All modules use what is in
-// base, so its names are in `muster` itself.
+// How the muster command, unlike the training side, reports failure: as a value, never as an
+// exception. All modules use what is in base, so its names are directly in the namespace `muster`.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ enum class ErrorCode {
   kUnreachable,    // a host could not be reached or refused the login
   kEngineMissing,  // a program that muster needs is not installed
   kTimeout,        // a deadline passed
-  kSystem,         // the operating system refused, e.g. a file, a process, a permission
+  kSystem,         // the operating system refused something, e.g. to start a process
 };
 
 // Where the failure happened. Unknown fields are empty.

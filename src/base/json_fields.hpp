@@ -218,7 +218,7 @@ template <class T>
   return sorted_json_text(FieldWriter::json_of(const_cast<T&>(value)), indent);
 }
 
-// Fails with only what is wrong, for the caller's own sentence.
+// The error holds only what is wrong ("rank is missing"), for a sentence of the caller.
 template <class T>
 [[nodiscard]] Result<T> read_fields(const std::string& text, const JsonLimits& limits = {}) {
   MUSTER_TRY(const auto json, parse_json(text, limits));

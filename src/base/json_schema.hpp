@@ -31,7 +31,7 @@ struct Definitions {
 template <class T>
 [[nodiscard]] Json of(Definitions& all);
 
-// "muster::facts::Cpu" is called "Cpu", and "muster::bench::Traffic::Device" "Device".
+// Returns "Cpu" for muster::facts::Cpu, and "Device" for muster::bench::Traffic::Device.
 template <class T>
 [[nodiscard]] std::string name_of() {
   const std::unique_ptr<char, decltype(&std::free)> text(
@@ -40,7 +40,7 @@ template <class T>
   return full.substr(full.rfind(':') + 1);
 }
 
-// What `fields` calls: one property for each field.
+// The visitor that `fields` calls for each field. It adds one property for each.
 class Properties {
  public:
   explicit Properties(Definitions& all) : all_(all) {}
@@ -124,7 +124,7 @@ Json of(Definitions& all) {
 
 }  // namespace schema
 
-// Of an object with the fields of T.
+// Returns the schema of an object with the fields of T.
 template <class T>
 [[nodiscard]] nlohmann::ordered_json json_schema_of() {
   schema::Definitions all;

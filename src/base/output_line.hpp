@@ -21,7 +21,7 @@ struct LabelledText {
 // Returns nothing if the line does not begin with such a label.
 [[nodiscard]] std::optional<LabelledText> take_label(std::string_view line);
 
-// What a terminal finally shows of a line in which carriage returns overwrite text, as in a
+// Returns what a terminal shows in the end if carriage returns in the line overwrite text, as in a
 // progress bar. Without the newline.
 [[nodiscard]] std::string_view last_drawn(std::string_view line);
 

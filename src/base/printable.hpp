@@ -7,8 +7,8 @@
 
 namespace muster {
 
-// Replaces by '?' every control character, every character that changes the direction of text, and
-// every byte that is not UTF-8.
+// Replaces with '?' every control character, every character that changes the direction of text,
+// and every byte that is not UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
 
 // Like printable, for text of several lines: keeps '\n', and turns "\r\n" into '\n'.

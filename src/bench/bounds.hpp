@@ -11,7 +11,7 @@
 
 namespace muster::bench {
 
-// Rejects numbers that no cluster can have, so that charts and sums cannot overflow.
+// Finds a number that no cluster can have. Without this check, charts and sums could overflow.
 class Bounds {
  public:
   void operator()(const char* name, double& value) {
@@ -48,7 +48,7 @@ class Bounds {
   std::string odd_;  // name of a field that is out of bounds; empty: none
 };
 
-// Like parse_fields, and rejects numbers that are out of bounds.
+// Like parse_fields, but also rejects numbers that are out of bounds.
 template <class T>
 [[nodiscard]] Result<T> parse_possible(const std::string& json, const std::string& refusal) {
   MUSTER_TRY(T value, parse_fields<T>(json, refusal));

@@ -14,9 +14,9 @@
 namespace muster::bench {
 namespace {
 
-// For each item of `ours`, the index in `theirs` of the item to compare it with, or -1. The keys
-// that `alike` returns must be equal. Of several such items, one with an equal `nearly` value is
-// taken first, so that a run with RDMA is compared with a run with RDMA.
+// Returns, for each item of `ours`, the index in `theirs` of the item to compare it with, or -1.
+// `alike` must return equal keys for the two. Of several such items, one with an equal `nearly`
+// value is taken first, so that a run with RDMA is compared with a run with RDMA.
 template <class T, class Alike, class Nearly>
 std::vector<int> partners(const std::vector<T>& ours, const std::vector<T>& theirs, Alike alike,
                           Nearly nearly) {

@@ -1,4 +1,4 @@
-// Compares two runs of a bench: what became faster or slower by more than the noise.
+// Compares two runs of a bench and finds what became faster or slower by more than the noise.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct Change {
   int ranks = 0;           // 2 for a pair
   int hosts = 0;           // only for a training
   std::int64_t bytes = 0;  // 0 for a barrier, a pair or a training
-  // Medians in seconds: of an operation, of a training step, or of moving a gigabyte between a
-  // pair.
+  // In seconds: the median of an operation or of a training step, or the time that a pair needs to
+  // move a gigabyte. For a training, `b` is converted to the number of samples of `a`.
   double a = 0;
   double b = 0;
-  double ratio = 1;      // how many times as fast as a b is
+  double ratio = 1;      // b is this many times as fast as a
   double noise = 0;      // by how many seconds a and b may differ by chance
   bool differs = false;  // differs by more than the noise
 };
@@ -38,7 +38,8 @@ constexpr double kTrainingNoise = 0.05;
 // Describes what `only` contains and `other` does not.
 [[nodiscard]] std::vector<std::string> only_in(const Results& only, const Results& other);
 
-// The names say which result is which, for example by the names of their files.
+// Describes all changes for people. `name_a` and `name_b` are names for the results, such as their
+// files.
 [[nodiscard]] std::string compare_text(const Results& a, const Results& b,
                                        const std::string& name_a, const std::string& name_b);
 

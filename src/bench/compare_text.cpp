@@ -23,8 +23,7 @@ std::string note(const std::string& text) {
   return all;
 }
 
-// The values of the hosts; each distinct value is given once, with the number of hosts that have
-// it.
+// Lists the distinct values of the hosts, each with the number of hosts that have it.
 template <class Value>
 std::string of_hosts(const Results& results, Value value) {
   std::map<std::string, int> counts;
@@ -114,7 +113,7 @@ std::vector<Curves> curves_of(const std::vector<Change>& changes) {
   return all;
 }
 
-// "by 1.9 to 2.1 times" or "by 4 to 8 %". Takes ratios above 1.
+// Returns "by 1.9 to 2.1 times" or "by 4 to 8 %". Both ratios must be above 1.
 std::string by_how_much(double least, double most) {
   const auto range = [](const std::string& low, const std::string& high) {
     return low == high ? low : low + " to " + high;
@@ -153,7 +152,7 @@ std::string where(const Curves& curves, const std::vector<std::size_t>& marked) 
   return fmt::format(" from {} to {}", size_at(first), size_at(last));
 }
 
-// One clause for each of `all` that became faster (or slower).
+// Returns one clause for each of `all` that became faster, or slower if `faster` is false.
 std::vector<std::string> clauses(const std::vector<Curves>& all, bool faster) {
   std::vector<std::string> texts;
   for (const Curves& curves : all) {
@@ -196,7 +195,7 @@ std::string sentence(const std::vector<Change>& changes) {
                             changes.size(), sizes ? "sizes do" : "values do");
 }
 
-// Formats a time in the unit that suits the kind of measurement.
+// Formats the time of a change: as Gbit/s for a pair, in ms for a training, otherwise in us.
 std::string value_of(Change::Kind kind, double seconds) {
   if (kind == Change::Kind::kPair) return seconds > 0 ? gbit(1e9 / seconds) : "-";
   if (kind == Change::Kind::kTraining) return three_digits(seconds * 1e3);

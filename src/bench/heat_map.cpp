@@ -139,7 +139,8 @@ std::string values_of(const Grid& grid) {
 std::string names_of(const Grid& grid, const std::vector<bool>& suspect) {
   const auto shown = [&](int i, double apart, double cell) {
     const int each = std::max(1, static_cast<int>(std::ceil(apart / cell)));
-    // Suspects' names are always shown, and their neighbours' left out below.
+    // The names of suspects are always shown. Other names that would overlap with them are left
+    // out.
     if (suspect[i]) return true;
     const int from = std::max(0, i - each + 1), to = std::min(grid.count, i + each);
     return i % each == 0 &&

@@ -17,8 +17,8 @@ namespace {
 constexpr double kBitsPerMbit = 1e6;
 constexpr std::int64_t kLarge = 1 << 20;  // from this size on, bandwidth matters more than latency
 
-// The share of TCP payload in what an Ethernet link carries. Each packet has 52 bytes of TCP/IP
-// headers with time stamps, and 38 bytes of Ethernet framing around it.
+// Returns the share of TCP payload in what an Ethernet link carries. Each packet has 52 bytes of
+// TCP/IP headers with time stamps, and 38 bytes of Ethernet framing around it.
 double tcp_share(int mtu) {
   if (mtu < 576) return 0.9;
   return (mtu - 52.0) / (mtu + 38.0);
@@ -36,8 +36,8 @@ bool over_rdma(const Results& results) {
                      [](const Measurement& one) { return one.rdma; });
 }
 
-// The fastest measurement of each backend among the large sizes. Only those with `ranks` ranks
-// count, because fewer ranks may all be on one host.
+// Returns the fastest measurement of each backend among the large sizes. Ignores those with fewer
+// than `ranks` ranks, which may all be on one host.
 std::map<std::string, const Measurement*> best_by_backend(const Results& results,
                                                           const std::string& operation, int ranks) {
   std::map<std::string, const Measurement*> best;
@@ -59,8 +59,8 @@ std::vector<std::string> operations_in(const Results& results) {
   return names;
 }
 
-// The largest number of ranks that took part. With --table there are measurements with several
-// numbers.
+// Returns the largest number of ranks that took part. With --table there are measurements with
+// several numbers.
 int most_ranks(const Results& results, const std::string& operation) {
   int most = 0;
   for (const Measurement& one : results.measurements) {
@@ -177,8 +177,9 @@ Judgement judge_correctness(const Results& results) {
   return verdict;
 }
 
-// With only two hosts there is nothing to compare with, so no host or link is a suspect. Loss needs
-// no comparison: returns the pair if its link loses frames.
+// Returns the pair of a bench with two hosts if their link loses frames. With only two hosts no
+// link is ever a suspect, because there is nothing to compare it with, but loss needs no
+// comparison.
 const Pair* only_link_with_loss(const Results& results) {
   if (results.hosts.size() != 2) return nullptr;
   const auto found = std::find_if(results.pairs.begin(), results.pairs.end(),
@@ -275,8 +276,8 @@ LinkExpectation expected_link(const Results& results, double given) {
 double expected_busbw(const std::string& operation, int ranks, int hosts,
                       double link_bytes_per_second) {
   if (operation != "all-to-all" || hosts < 2 || ranks <= hosts) return link_bytes_per_second;
-  // A host has r of the n ranks, and each sends (n-r)/n of its buffer to other hosts. busbw counts
-  // (n-1)/n of the buffer.
+  // A host has r of the n ranks, and each rank sends (n-r)/n of its buffer to other hosts. busbw
+  // counts (n-1)/n of the buffer.
   const double on_host = static_cast<double>(ranks) / hosts;
   return link_bytes_per_second * (ranks - 1) / (on_host * (ranks - on_host));
 }

@@ -16,7 +16,7 @@ constexpr const char* kLine = "this is not a line of muster-bench";
 
 }  // namespace
 
-// Every line begins with these.
+// The fields with which every line begins.
 struct LineHead {
   int muster_bench = 0;
   std::string kind;
@@ -32,8 +32,8 @@ void fields(V& v, Activity& p) {
   v("what", p.what), v("done", p.done), v("of", p.of), v("left_s", p.left_s);
 }
 
-// What muster-bench prints about traffic. It knows ranks; `take` replaces them by the names of
-// hosts.
+// What muster-bench prints about traffic. It knows only ranks; Lines::read replaces them with the
+// names of hosts.
 struct TrafficLine {
   int rank = 0;
   std::string backend;

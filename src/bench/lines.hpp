@@ -1,4 +1,4 @@
-// Reads into Results, line by line, what muster-bench prints on its ranks.
+// Parses the lines that muster-bench prints on its ranks, and adds what they say to Results.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,14 @@ struct Activity {
 
 class Lines {
  public:
-  // `host_of_rank`: muster's names of the hosts, by rank. `results` must outlive this object.
+  // `host_of_rank`: for each rank, muster's name of its host. `results` must outlive this object.
   // `most_bytes` limits all lines together, so that a rank cannot fill the memory of this process.
   Lines(Results& results, std::vector<std::string> host_of_rank,
         std::size_t most_bytes = std::size_t{256} << 20)
       : results_(results), host_of_rank_(std::move(host_of_rank)), bytes_left_(most_bytes) {}
 
-  // Whether this was a line of muster-bench, valid or not. All other lines are for people.
+  // Reads one line. Returns whether muster-bench wrote it for muster, even if it is not valid. All
+  // other lines are for people.
   bool take(std::string_view line);
 
   [[nodiscard]] const Activity& progress() const { return progress_; }

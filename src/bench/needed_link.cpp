@@ -10,7 +10,8 @@
 namespace muster::bench {
 namespace {
 
-// How many times all bytes leave each host. A ring sends (n-1)/n of them in each pass.
+// How many times each host sends all bytes, in the limit of many hosts. A ring of n hosts sends
+// (n-1)/n of them in each pass.
 constexpr double kAllReducePasses = 2;  // reduce-scatter and all-gather
 constexpr double kShardedPasses = 3;    // all-gather in forward and in backward, reduce-scatter
 

@@ -5,11 +5,13 @@
 
 namespace muster::bench {
 
-// Three significant digits, at most five decimals and no exponent: "412", "9.41", "0.0941". Only
-// numbers that are too large for any cluster get an exponent, so that the columns stay aligned.
+// Returns three significant digits, with at most five decimals and no exponent: "412", "9.41",
+// "0.0941". Only numbers that are too large for any cluster get an exponent, so that the columns
+// stay aligned.
 [[nodiscard]] std::string three_digits(double value);
 
-// For the cells of a matrix: "9.41", "94.1", "941". At most four characters for values below 1000.
+// Returns a number for a cell of a matrix: "9.41", "94.1", "941". It has at most four characters
+// for values below 1000.
 [[nodiscard]] std::string short_number(double value);
 
 [[nodiscard]] std::string gbit(double bytes_a_second);   // without the unit
@@ -17,8 +19,8 @@ namespace muster::bench {
 
 [[nodiscard]] std::string microseconds(double seconds);  // without the unit: "7.25", "1204"
 [[nodiscard]] std::string duration(double seconds,
-                                   const char* micro = "us");  // "7.25 us", "1.2 ms"
-// For pages, which can show the character.
+                                   const char* micro = "us");  // "7.25 us", "1.20 ms"
+// The unit "us" with the Greek letter, for pages, which can show it.
 constexpr const char* kMicro = "\u00b5s";
 
 [[nodiscard]] std::string decimal_size(double bytes);  // in powers of 1000: "102 MB"

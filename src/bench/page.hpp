@@ -1,4 +1,5 @@
-// Results as one self-contained HTML page: no script, no network, no other file.
+// Shows Results as one self-contained HTML page, which needs no script, no network and no other
+// file.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ double log_size(const Measurement& m) {
   return std::log2(static_cast<double>(m.bytes));
 }
 
-// Ticks at both ends, and between them at 32, 1K, 32K, 1M, ...
+// Returns an axis with ticks at both ends and between them, usually at 32, 1K, 32K, 1M, ...
 Axis size_axis(const std::vector<Series>& group) {
   double low = 62, high = 0;
   for (const Series& series : group) {
@@ -59,7 +59,7 @@ Unit bandwidth_unit(double highest) {
   return highest * 8 >= 1e9 ? Unit{8 / 1e9, "Gbit/s"} : Unit{8 / 1e6, "Mbit/s"};
 }
 
-// The bandwidth that corresponds to this time. The stored one is that of the mean.
+// Returns the bandwidth that corresponds to this time. The stored one corresponds to the mean time.
 double busbw_at(const Measurement& m, double seconds) {
   return seconds > 0 ? m.busbw * m.mean_s / seconds : m.busbw;
 }
@@ -99,8 +99,8 @@ std::string tick_duration(double seconds) {
   return fmt::format("{:.3g} s", seconds);
 }
 
-// Goes from one power of ten to another, around all curves. If there are few powers, there are
-// ticks at their double and fivefold too.
+// Returns an axis that contains all curves and goes from one power of ten to another. If it spans
+// few powers, it also has ticks at 2 and 5 times each power.
 Axis time_axis(const std::vector<Curve>& curves) {
   double low = 9, high = -12;
   for (const Curve& curve : curves) {

@@ -1,4 +1,4 @@
-// Measurements of a bench as inline SVG. The page must contain picture_style(). All texts are
+// Draws a bench's measurements as inline SVG. The page must contain picture_style(). All texts are
 // escaped.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace muster::bench {
 
-// A chart of one operation and number of ranks. `expected` is in bytes per second; 0: unknown.
+// Draws one operation with one number of ranks. `expected` is in bytes per second; 0: unknown.
 // Returns an empty text if no series has a bandwidth.
 [[nodiscard]] std::string bandwidth_svg(const std::vector<Series>& group, double expected);
 [[nodiscard]] std::string latency_svg(const std::vector<Series>& group);

@@ -1,5 +1,5 @@
-// Which ranks take part in each row of a bandwidth table when muster runs in pods, where each pod
-// starts its own ranks. Pure.
+// Decides which ranks take part in each row of a bandwidth table when muster runs in pods, where
+// each pod starts its own ranks. Pure.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ struct PodShare {
   friend bool operator==(const PodShare&, const PodShare&) = default;
 };
 
-// First 2, 4, 8, ... and all ranks of the first pod, then all ranks of 2, 4, ... and of all pods.
-// Every pod computes the same list. Empty if there is only one rank.
+// Returns the rows in their order: 2, 4, 8, ... and all ranks of the first pod, then all ranks of
+// 2, 4, ... and of all pods. Every pod computes the same list. Empty if there is only one rank.
 [[nodiscard]] std::vector<PodShare> pod_shares(int pods, int ranks_per_pod);
 
 }  // namespace muster::bench

@@ -62,15 +62,15 @@ struct Traffic {
   std::vector<Device> devices = {};
 };
 
-// What two hosts with one rank each measured while other pairs did the same. Bytes per second, and
-// seconds.
+// What two hosts, with one rank each, measured with each other. In the first look, other pairs
+// measured at the same time. Rates are in bytes per second.
 struct Pair {
   std::string one;
   std::string other;
   double forward = 0;    // from one to other
   double backward = 0;   // from other to one
   double latency_s = 0;  // half a round trip of 8 bytes, median
-  // The share of TCP's segments that had to be sent again. Of both ends, the larger share.
+  // The share of TCP segments that had to be sent again: the larger share of the two ends.
   double resent = 0;
   bool again = false;  // from the second look, which confirms what the first one found
 };
@@ -80,13 +80,13 @@ enum class Aspect { kBandwidth, kLatency, kLoss };
 
 // A host or a link that is slow compared with the others.
 struct Suspect {
-  std::vector<std::string> hosts;  // one: this host; two: the link between them
+  std::vector<std::string> hosts;  // one host, or the two ends of a link
   std::string what = {};           // one sentence with the numbers
   Aspect aspect = Aspect::kBandwidth;
-  bool confirmed = false;  // was slow again together with a good host
+  bool confirmed = false;  // it was slow in the second look too
 };
 
-// A training on a number of hosts.
+// A training, measured on one number of hosts.
 struct Training {
   std::string model;  // "resnet50", "mlp"
   std::string backend;
@@ -130,7 +130,7 @@ struct Results {
   std::string muster;        // version of muster
   std::string when;          // UTC, "2026-11-15T21:43:19Z"
   std::string command;       // as the user typed it
-  std::string engine;        // "Open MPI 5.0.11"; of several starts, the first
+  std::string engine;        // "Open MPI 5.0.11"; of several starts, the one with the most ranks
   std::string network = {};  // "198.18.0.0/16"
   int ranks = 0;
   std::vector<HostFacts> hosts = {};

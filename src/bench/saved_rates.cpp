@@ -86,8 +86,8 @@ std::string hostname_of(const std::string& host, const Hostnames& hostnames) {
   return found == hostnames.end() ? "" : found->second;
 }
 
-// Whether the rate was measured to the machine that has this hostname now. Rates that an older
-// muster saved do not contain the hostname.
+// Whether the rate was measured to the machine that has this hostname now. False for rates that an
+// older muster saved, because they do not contain the hostname.
 bool is_to_machine(const SavedRate& rate, const std::string& hostname) {
   return hostname.empty() || rate.to_hostname == hostname;
 }

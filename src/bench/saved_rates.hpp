@@ -24,18 +24,18 @@ struct SlowedLink {
   double saved_s = 0;  // Unix time at which `then` was saved
 };
 
-// The slowed links. The first one lost the largest share of its rate. `how` must equal
-// facts::SavedRate::how.
+// Returns the slowed links, beginning with the one that lost the largest share of its rate. Uses
+// only saved rates whose `how` is the same.
 [[nodiscard]] std::vector<SlowedLink> find_slowed(std::span<const Pair> pairs,
                                                   std::span<const facts::SavedState> saved,
                                                   std::string_view how);
 
-// The links to measure a second time, each alone.
+// Returns the links to measure a second time, each alone.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> to_measure_again(
     std::span<const SlowedLink> slowed);
 
-// The verdict after the second look; `pairs` must hold both looks. Nothing if none of these links
-// has a saved rate.
+// Returns the verdict after the second look; `pairs` must hold both looks. Nothing if none of these
+// links has a saved rate.
 [[nodiscard]] std::optional<Judgement> judge_slowed(std::span<const Pair> pairs,
                                                     std::span<const facts::SavedState> saved,
                                                     std::string_view how);
@@ -48,16 +48,16 @@ using Hostnames = std::map<std::string, std::string>;
 [[nodiscard]] std::vector<facts::SavedState> comparable_states(std::vector<facts::SavedState> saved,
                                                                const Hostnames& hostnames);
 
-// The pairs of the first look whose rates may be saved for later comparisons: those that are slow
-// neither compared with the other pairs nor with their saved rates.
+// Returns the pairs of the first look whose rates may be saved for later comparisons: those that
+// are slow neither compared with the other pairs nor with their saved rates.
 [[nodiscard]] std::vector<Pair> pairs_to_save(const Results& results,
                                               std::span<const facts::SavedState> saved,
                                               std::string_view how);
 
 using RatesByHost = std::map<std::string, std::vector<facts::SavedRate>>;
 
-// The rates from each host in the first look, because later benches compare their first look with
-// them.
+// Returns the rates from each host. Uses only the first look, because later benches will compare
+// their first look with these rates.
 [[nodiscard]] RatesByHost rates_by_host(std::span<const Pair> pairs, const std::string& how,
                                         const Hostnames& hostnames, double now_s);
 

@@ -1,4 +1,5 @@
-// Sorts Results for display: the values that belong to one curve, one matrix or one chart.
+// Prepares Results for display: groups the values that belong to one curve, one chart or one
+// matrix.
 #pragma once
 
 #include <map>
@@ -28,14 +29,14 @@ struct Series {
 // Groups the series with the same operation and number of ranks, which are shown in one picture.
 [[nodiscard]] std::vector<std::vector<Series>> groups_of(const std::vector<Series>& all);
 
-// The backend's name, "mpi", with what distinguishes it from others in `all`: "mpi, RDMA".
+// Returns the backend's name and what distinguishes this series from others in `all`: "mpi, RDMA".
 [[nodiscard]] std::string label(const Series& series, const std::vector<Series>& all);
 
-// The measurement with the largest busbw; null if there is none, as for a barrier.
+// Returns the measurement with the largest busbw; null if no measurement has one, as for a barrier.
 [[nodiscard]] const Measurement* best_of(const Series& series);
 
-// What the backend "mpi" costs compared with plain MPI ("bare"), from the medians of sizes that
-// both measured.
+// What the backend "mpi" costs compared with plain MPI ("bare"), from the medians of the sizes that
+// were measured with both.
 struct Cost {
   std::string operation;
   int ranks = 0;
@@ -46,7 +47,7 @@ struct Cost {
 };
 [[nodiscard]] std::vector<Cost> costs_of(const Results& results);
 
-// The first verdict about this operation that has an expected value.
+// Returns the first verdict about this operation that has an expected value; null if there is none.
 [[nodiscard]] const Judgement* expectation(const Results& results, const std::string& operation);
 
 // The speeds of all pairs. Hosts are in the order of Results::hosts, followed by others in order of
@@ -56,8 +57,8 @@ struct PairMatrix {
   std::map<std::string, int> places = {};  // index of each host
   // Key: (from, to). Pairs that were never measured are missing.
   std::map<std::pair<int, int>, double> speeds = {};
-  double median = 0;     // median of each pair's slower direction
-  double latency_s = 0;  // median latency
+  double median = 0;     // over all pairs, of the slower direction
+  double latency_s = 0;  // median over all pairs
 
   [[nodiscard]] std::optional<double> at(int from, int to) const;
   [[nodiscard]] std::optional<double> slower(int one, int other) const;  // the slower direction
@@ -70,8 +71,7 @@ constexpr double kMarkedShare = 0.75;  // links below this share of the median a
 // `values` may be in any order. Interpolates between neighbours. 0 if there are no values.
 [[nodiscard]] double quantile(std::vector<double> values, double share);
 
-// What follows from comparing one training with the one on the fewest hosts, of the same model and
-// backend.
+// One training, compared with the training of the same model and backend on the fewest hosts.
 struct Scaled {
   const Training* training = nullptr;
   double steps_a_second = 0;

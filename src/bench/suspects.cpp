@@ -18,8 +18,8 @@ namespace {
 
 using Names = std::pair<std::string, std::string>;
 
-// A quantile that is always one of the values. The mean of a slow and a fast value would be
-// meaningless.
+// Returns a quantile that is always one of the values, because the mean of a slow and a fast value
+// would be meaningless.
 double ranked(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -27,7 +27,7 @@ double ranked(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(std::lround(at))];
 }
 
-// The measured value of this aspect, converted so that larger is better.
+// Returns the measured value of this aspect, converted so that larger is better.
 double value_of(const Pair& pair, Aspect aspect) {
   if (aspect == Aspect::kLatency) return pair.latency_s > 0 ? 1 / pair.latency_s : 0;
   if (aspect == Aspect::kLoss) return 1 - pair.resent;
@@ -58,7 +58,7 @@ class Usual {
     loss_limit_ = std::max(kLeastLoss, kLossFactor * (1 - ranked(all, 0.5)));
   }
 
-  // What a host reaches with its better partners.
+  // Returns the value that a host reaches with its better partners.
   [[nodiscard]] double of_host(const std::string& host) const { return of_host_.at(host); }
   [[nodiscard]] double median_of(const std::string& host) const { return median_of_.at(host); }
   [[nodiscard]] double reference() const { return reference_; }
@@ -76,7 +76,7 @@ class Usual {
   }
 
  private:
-  // Latencies vary on hosts that share CPUs or use power saving. The limit is above that variation.
+  // Sets the limit above the variation of latencies on hosts that share CPUs or use power saving.
   void find_latency_limit(const std::vector<double>& inverse) {
     std::vector<double> seconds;
     for (const double one : inverse) {
@@ -168,8 +168,9 @@ class Groups {
   std::map<std::string, std::string> leader_;
 };
 
-// If pairs within groups are fast and all pairs between groups are slow, then no host is at fault,
-// but what connects the groups. One pair between groups represents all of them.
+// If pairs within groups are fast and all pairs between groups are slow, then the fault is not in a
+// host but in what connects the groups. The suspect that is returned names one pair, which
+// represents all pairs between groups.
 std::optional<Suspect> slow_between(std::span<const Pair> good, std::span<const Pair> bad,
                                     Aspect aspect) {
   Groups groups;
@@ -228,8 +229,8 @@ void find_of(std::span<const Pair> pairs, Aspect aspect, std::vector<Suspect>& f
   }
 }
 
-// On busy hosts many links have a high latency by chance. Their ends still count as good hosts for
-// bandwidth and loss.
+// Whether the suspect is a link with a high latency. On busy hosts many links have one by chance,
+// so their ends still count as good hosts for bandwidth and loss.
 bool is_late_link(const Suspect& suspect) {
   return suspect.aspect == Aspect::kLatency && suspect.hosts.size() == 2;
 }
@@ -242,7 +243,8 @@ std::set<std::string> ends_of_late_links(std::span<const Suspect> suspects) {
   return ends;
 }
 
-// The hosts that are not suspects, the fastest first. Ends of links with a high latency come last.
+// Returns the hosts that are not suspects, the fastest first. Ends of links with a high latency
+// come last.
 std::vector<std::string> good_hosts(std::span<const Suspect> suspects,
                                     std::span<const Pair> pairs) {
   std::set<std::string> bad;
@@ -276,7 +278,7 @@ const Pair* find_pair(std::span<const Pair> pairs, const std::string& one, const
 }
 
 // The second measurements with good hosts, and the general change since the first look. Bandwidths
-// rise in the second look, because fewer pairs measure at the same time.
+// rise in the second look, because no other pairs measure at the same time.
 struct SecondLook {
   std::span<const Pair> pairs;
   std::set<std::string> good;
@@ -305,7 +307,7 @@ struct SecondLook {
     }
   }
 
-  // The value that this pair would have had in the first look.
+  // Returns the value that this pair would have had in the first look.
   [[nodiscard]] double value(const Pair& pair) const { return value_of(pair, aspect) / change; }
 
   [[nodiscard]] std::vector<Pair> with_good(const std::string& host) const {
@@ -420,7 +422,7 @@ std::vector<Names> second_look(std::span<const Suspect> suspects, std::span<cons
       continue;
     }
     wanted.emplace_back(suspect.hosts[0], suspect.hosts[1]);
-    if (suspect.aspect == Aspect::kLatency) continue;  // most of these are only chance
+    if (suspect.aspect == Aspect::kLatency) continue;  // most of these are slow by chance
     for (const std::string& end : suspect.hosts) {
       if (const auto host = partner(end, suspect.aspect); !host.empty()) {
         wanted.emplace_back(end, host);

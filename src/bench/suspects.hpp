@@ -26,19 +26,20 @@ constexpr double kLeastLoss = 0.01;
 // Needs at least 3 hosts. With two, it is impossible to say which one is slow.
 [[nodiscard]] std::vector<Suspect> find_suspects(std::span<const Pair> pairs);
 
-// The pairs to measure again before a suspect is reported: a slow host with two good hosts; a slow
-// link, and each of its ends with a good host.
+// Returns the pairs to measure again before a suspect is reported: a slow host with two good hosts;
+// a slow link, and each of its ends with a good host.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> second_look(
     std::span<const Suspect> suspects, std::span<const Pair> pairs);
 
-// The suspects after the second look, in which `pairs` holds both looks. Each is confirmed,
+// Returns the suspects after the second look; `pairs` must hold both looks. Each is confirmed,
 // replaced by a host (if one end of the link is slow with good hosts too) or not confirmed, and
 // `what` says why.
 [[nodiscard]] std::vector<Suspect> confirm(std::span<const Suspect> suspects,
                                            std::span<const Pair> pairs);
 
-// The pairs of the first look that are not slow and do not belong to a confirmed suspect. If a slow
-// link connects groups of hosts, all pairs across it are slow themselves and are left out.
+// Returns the pairs of the first look that are not slow and do not belong to a confirmed suspect.
+// If a slow link connects groups of hosts, all pairs across it are slow themselves and are left
+// out.
 [[nodiscard]] std::vector<Pair> healthy_pairs(std::span<const Pair> pairs,
                                               std::span<const Suspect> suspects);
 

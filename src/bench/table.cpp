@@ -21,7 +21,7 @@ namespace {
 constexpr int kMatrixHosts = 16;  // more do not fit in the width
 constexpr std::size_t kSlowestPairs = 10;
 
-// Puts '#' before each line of `text`, and blanks before all lines but the first.
+// Wraps `text` and puts "# " before each line. All lines but the first are indented by `blanks`.
 std::string remark(std::string_view text, std::size_t blanks = 0) {
   std::string all;
   for (const std::string& line : report::wrap(printable_lines(text), kTableWidth - 2 - blanks)) {
@@ -36,7 +36,8 @@ std::string cut_to(std::size_t width, const std::string& text) {
   return clean.size() <= width ? clean : clean.substr(0, width - 1) + "~";
 }
 
-// The header of a table without numbers below it. '#' replaces its first blank.
+// Makes `line` a header of a table: replaces its first blank with '#' and removes blanks at its
+// end.
 std::string header_row(std::string line) {
   line[0] = '#';
   return line.substr(0, line.find_last_not_of(" \n") + 1) + "\n";

@@ -43,8 +43,8 @@ struct Failure {
   std::vector<std::string> sources;
 };
 
-// All failures; those of one topic are adjacent. They are parsed once, from text inside the binary.
-// A unit test parses the same text, so parsing cannot fail here.
+// Returns all failures; those of one topic are adjacent. They are parsed once, from text inside the
+// binary. A unit test parses the same text, so parsing cannot fail here.
 [[nodiscard]] const std::vector<Failure>& failures();
 // Returns nullptr if there is no such id.
 [[nodiscard]] const Failure* find(std::string_view id);

@@ -7,7 +7,7 @@
 
 namespace muster::catalogue {
 
-// The topic and the YAML text of each file.
+// Returns the topic and the YAML text of each file.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& texts();
 
 }  // namespace muster::catalogue

@@ -29,7 +29,7 @@ std::string conda_name(std::string_view lines) {
   return name.empty() ? "NAME" : std::string(name);
 }
 
-// Advice for a failure of conda; empty if the failure has another cause.
+// Returns advice for a failure of conda; empty if the failure has another cause.
 std::string about_conda(std::string_view lines, std::string_view failure) {
   if (has(failure, "Could not find conda environment") || has(failure, "EnvironmentNameNotFound") ||
       has(failure, "EnvironmentLocationNotFound")) {

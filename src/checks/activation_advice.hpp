@@ -8,11 +8,12 @@
 
 namespace muster::checks {
 
-// The --activate option for the venv or conda environment that is active on the launcher. If none
-// is active, an example of each kind.
+// Returns the --activate option for the venv or conda environment that is active on the launcher.
+// If none is active, returns one example for a venv and one for conda.
 [[nodiscard]] std::string how_to_activate(const facts::Facts& launcher);
 
-// Advice after the lines of --activate failed on a host with this message.
+// Returns what the user can do after the `lines` of --activate failed on a host with the message
+// `failure`.
 [[nodiscard]] std::string activation_advice(std::string_view lines, std::string_view failure);
 
 }  // namespace muster::checks

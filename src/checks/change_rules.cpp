@@ -43,7 +43,7 @@ constexpr std::array<PartWords, 7> kParts = {{
     {Part::kSoftware, kSoftwareChanged, "software", ""},
 }};
 
-// Devices with the same change, which are reported together.
+// The devices that changed in the same way, which are reported together.
 struct Alike {
   Change change;
   std::vector<std::string> devices;
@@ -102,7 +102,7 @@ std::string what_changed(const PartWords& part, const std::vector<Alike>& groups
                      date);
 }
 
-// The command that saves the state of the hosts.
+// Returns the command that saves the state of the hosts.
 std::string save_command(const layout::Job& job) {
   std::string command = fmt::format("  muster check {}", kTheHosts);
   const auto add = [&](const char* flag, const std::string& value) {

@@ -100,8 +100,9 @@ void compare_cpus(const Both& host, Changes& changes) {
                      .then = "with them"});
 }
 
-// The key is the address on the PCI bus, or the index if that is not known. All partitions of an
-// AMD GPU have the same address, so the second and later ones get a number as well.
+// The key is the address on the PCI bus, or vendor and index if the address is not known. All
+// partitions of an AMD GPU have the same address, so the second and later ones get a number as
+// well.
 using GpusByPlace = std::map<std::string, const facts::Gpu*>;
 
 GpusByPlace gpus_by_place(const facts::Facts& facts) {
@@ -116,8 +117,8 @@ GpusByPlace gpus_by_place(const facts::Facts& facts) {
   return gpus;
 }
 
-// Which answers of the vendor's tool can be compared. If the tool did not answer, the values are
-// from /proc and /sys and may differ.
+// Which answers of the vendor's tool can be compared. If the tool did not answer, the values come
+// from /proc and /sys, which may say something else about the same GPU.
 struct Told {
   bool identity = false;  // model, PCIe generation
   bool health = false;    // memory errors, NVLinks, modes
@@ -207,8 +208,8 @@ void compare_gpus(const Both& host, Changes& changes) {
   for (const auto& [place, gpu] : now) {
     if (!then.contains(place)) not_known.push_back(gpu);
   }
-  // After a change of the BIOS or of the cards, the same GPUs may be at other PCI addresses, but in
-  // the same order.
+  // After a BIOS update or when cards were moved, the same GPUs may have other PCI addresses, but
+  // keep their order.
   for (std::size_t i = 0; now.size() == then.size() && i < not_found.size(); ++i) {
     compare_gpu(host, *not_found[i], *not_known[i], changes);
   }
@@ -323,7 +324,7 @@ void compare_rdma(const Both& host, Changes& changes) {
   compare_peer_memory(host, changes);
 }
 
-// The addresses that other hosts can reach.
+// The addresses that other hosts may be able to reach: all but link-local ones.
 std::vector<std::string> wide_addresses(const facts::Interface& interface) {
   std::vector<std::string> addresses;
   for (const facts::Address& one : interface.addresses) {
@@ -335,9 +336,9 @@ std::vector<std::string> wide_addresses(const facts::Interface& interface) {
   return addresses;
 }
 
-// Whether the interface can be expected to stay. Bridges, tunnels and the interfaces of containers
-// come and go. On a host, a veth leads to a container; inside a container, a veth is its own
-// network and stays.
+// Whether the interface can be expected to stay. Virtual bridges, tunnels and the host's ends of
+// its containers' interfaces come and go. Inside a container, a veth is the container's own
+// interface, so it stays.
 bool is_lasting(const facts::Interface& interface, bool in_container) {
   const bool is_card = interface.kind == facts::InterfaceKind::kPort ||
                        interface.kind == facts::InterfaceKind::kInfiniband;
@@ -350,7 +351,8 @@ bool has_own_speed(const facts::Interface& interface) {
   return interface.made != "bridge" && interface.made != "openvswitch";
 }
 
-// Does not report that addresses were replaced by others, because DHCP may do that at any time.
+// Reports addresses only if the interface has lost all of them. DHCP may assign other addresses at
+// any time.
 void compare_interface(const facts::Interface& then, const facts::Interface* now,
                        Changes& changes) {
   const auto add = [&](const char* aspect, std::string before, std::string after) {
@@ -441,8 +443,8 @@ std::string version_of(const facts::Mpi& mpi) {
   return mpi.version.empty() ? "" : engines::name_of(mpi.kind, mpi.version);
 }
 
-// Only compares an MPI or PyTorch at the same place. One at another place belongs to another
-// environment, which is not a change of the host.
+// Compares an MPI or PyTorch only with one at the same path. One at another path belongs to another
+// environment, so the host itself has not changed.
 void compare_software(const Both& host, Changes& changes) {
   const facts::Facts& then = host.then;
   const facts::Facts& now = host.now;

@@ -15,7 +15,7 @@ struct Change {
   Part part = Part::kMemory;
   bool for_worse = false;  // less hardware, a slower link, a lower limit
   std::string aspect;      // "rate"
-  std::string of = {};     // "mlx5_0"; empty for the host itself
+  std::string of = {};     // the device, such as "mlx5_0"; empty for the host itself
   std::string now;
   std::string then;
 };

@@ -1,5 +1,5 @@
-// Clocks that differ. They make torchrun's rendezvous evict hosts, and put merged logs in the wrong
-// order.
+// Clocks that differ. They make torchrun's rendezvous evict hosts, and lines of merged logs appear
+// in the wrong order.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ struct Reading {
 };
 
 // The median of all clocks, including the launcher's, because the launcher's clock may be the wrong
-// one. Of two middle readings, takes the one closer to the launcher.
+// one. Of two middle readings, returns the one closer to the launcher's clock.
 Reading usual(std::span<const Participant> hosts) {
   std::vector<Reading> readings = {{}};
   for (const Participant& host : hosts) {

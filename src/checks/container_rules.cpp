@@ -34,8 +34,8 @@ bool on_several_machines(const std::vector<Participant>& hosts) {
   return machines.size() > 1;
 }
 
-// Whether connections from other hosts succeeded. Overlay networks and routed pod networks look
-// like a bridge from inside the container, but work.
+// Whether connections to this host were tried and all of them succeeded. From inside the container,
+// overlay networks and routed pod networks look like a bridge, but they work.
 bool was_reached(const Scene& scene, const Participant& host) {
   bool tried = false;
   for (const facts::Trial& trial : scene.trials) {

@@ -14,7 +14,7 @@ std::vector<std::string> folders_of(std::span<const std::string> hosts) {
   return folders;
 }
 
-// The variable of "run-worker.sh" that has the effect of these flags.
+// Returns the setting of "run-worker.sh" that has the effect of these flags, such as "SHM_SIZE=8g".
 std::string script_setting(const std::string& flags) {
   constexpr std::string_view kShm = "--shm-size=";
   if (flags.starts_with(kShm)) return "SHM_SIZE=" + flags.substr(kShm.size());
@@ -26,8 +26,8 @@ std::string command_of(const std::string& engine) {
   return engine == "containerd" ? "nerdctl" : engine;
 }
 
-// Assumes that the workers use the same container engine as the launcher. Returns no command if the
-// launcher's engine is unknown.
+// Returns the command that shows the worker's log, assuming that the workers use the same container
+// engine as the launcher. Empty if the launcher is not in a container or is in a pod.
 std::string logs_command(const facts::Facts& launcher, const std::string& worker) {
   if (!is_container(launcher) || launcher.container.engine == "kubernetes") return {};
   return fmt::format(" on its machine:\n  {} logs {}", command_of(launcher.container.engine),

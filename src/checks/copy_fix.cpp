@@ -29,13 +29,13 @@ std::filesystem::path folder_here(const Scene& scene, const std::string& file) {
   return path.parent_path().lexically_normal() / "";
 }
 
-// Whether the directory is a whole home directory, which contains keys, or a whole system. muster
-// must not advise copying these to all hosts.
+// Whether the directory is the home directory, which contains keys, or the root of the file system.
+// muster must not advise copying these to all hosts.
 bool is_too_much(const std::filesystem::path& folder, const std::string& home) {
   return folder == "/" || (!home.empty() && folder == std::filesystem::path(home) / "");
 }
 
-// Whether `run --sync` would copy the file too.
+// Whether the file is in the directory that `run --sync` copies.
 bool is_in_project(const Scene& scene, const std::string& file) {
   const std::filesystem::path project = std::filesystem::path(scene.job.folder) / "";
   return !is_too_much(project, scene.launcher.home) &&

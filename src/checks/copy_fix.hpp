@@ -7,8 +7,8 @@
 
 namespace muster::checks {
 
-// Advises copying the directory of `file`, a path relative to the job's folder. For a name without
-// '/' and for a file of the system, advises installing it instead.
+// Advises copying the directory of `file`, a path relative to the job's folder. If `file` is a name
+// without '/' or belongs to the operating system, advises installing the software instead.
 [[nodiscard]] std::string copy_fix(const Scene& scene, const std::string& file);
 
 // Like copy_fix, for a file that this machine has and other hosts lack, perhaps because `run

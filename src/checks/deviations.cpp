@@ -14,8 +14,8 @@ struct Variant {
   std::vector<std::string> hosts = {};
 };
 
-// A text that is equal only for equal items. The lengths in it keep apart what would otherwise look
-// the same.
+// Returns a text that is equal only for equal items. It contains lengths because, without them,
+// different items could give the same text.
 std::string content_of(const Items& items) {
   std::string text;
   for (const auto& [name, value] : items) {
@@ -47,7 +47,8 @@ Value value_in(const Items& items, const std::string& name) {
   return {.known = found->second.has_value(), .text = found->second};
 }
 
-// Maps values to different keys, and a missing value to a key that no value has.
+// Returns a different key for each text. The key for a missing text is empty, which no other key
+// is.
 std::string key_of(const Value& value) {
   return value.text ? "=" + *value.text : "";
 }

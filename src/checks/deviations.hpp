@@ -1,4 +1,4 @@
-// Finds hosts that differ from most hosts, item by item.
+// Finds hosts that differ from most hosts by comparing one item after the other.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace muster::checks {
 
-// Values by name, such as versions of packages or hashes of libraries. A value of nothing is
-// unknown and not compared.
+// Values by name, such as versions of packages or hashes of libraries. std::nullopt means that the
+// value is unknown; it is not compared.
 using Items = std::map<std::string, std::optional<std::string>>;
 
 struct HostItems {
@@ -18,7 +18,7 @@ struct HostItems {
   Items items;
 };
 
-// How one item differs. One of the two values may be absent.
+// How one item differs. One of the two values is absent if those hosts do not have the item.
 struct Difference {
   std::string name;
   std::optional<std::string> value;  // on these hosts
@@ -32,7 +32,7 @@ struct Difference {
 struct Deviation {
   std::vector<std::string> hosts;
   std::vector<Difference> differences;  // sorted by name
-  // For the first difference, in the words of HostGroups::usual_hosts.
+  // The hosts with the usual value of the first difference, as HostGroups::usual_hosts names them.
   std::string usual_hosts = {};
 };
 

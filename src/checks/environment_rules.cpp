@@ -17,7 +17,7 @@
 namespace muster::checks {
 namespace {
 
-// Variables that are expected to differ between hosts or between logins.
+// Whether the variable is expected to differ between hosts or between logins.
 bool is_of_the_host(std::string_view name) {
   constexpr std::array<std::string_view, 8> kNames = {"_",      "HOSTNAME", "HOST",   "NCCL_HOSTID",
                                                       "OLDPWD", "PWD",      "RANDOM", "SHLVL"};
@@ -26,7 +26,7 @@ bool is_of_the_host(std::string_view name) {
          name.starts_with("BASH_FUNC_");
 }
 
-// muster sets these for each rank unless the activation does.
+// Whether muster sets the variable for each rank, which it does unless the activation sets it.
 bool is_set_by_muster(std::string_view name) {
   return name.ends_with("_IFNAME") || name.ends_with("_IFACE") || name == "UCX_NET_DEVICES" ||
          name == "OMP_NUM_THREADS";
@@ -96,8 +96,9 @@ ValuesByName values_of(const std::vector<HostItems>& hosts) {
   return values;
 }
 
-// Makes "/local/n1/cache" on n1 and "/local/n2/cache" on n2 equal. A host's name may also occur in
-// a value by chance, so names are only replaced in variables where that makes more hosts equal.
+// Replaces each host's own name in its values, so that "/local/n1/cache" on n1 equals
+// "/local/n2/cache" on n2. A name may also occur by chance, so it is replaced only in variables
+// where that makes values of more hosts equal.
 void leave_out_own_names(const std::vector<Participant>& hosts, std::vector<HostItems>& all) {
   std::vector<HostItems> nameless = all;
   for (std::size_t i = 0; i < nameless.size(); ++i) {
@@ -120,7 +121,7 @@ void leave_out_own_names(const std::vector<Participant>& hosts, std::vector<Host
 // Removes the variables that differ on almost every host, such as one for a temporary directory,
 // and returns their names.
 std::vector<std::string> take_varied(std::vector<HostItems>& hosts) {
-  constexpr std::size_t kFewest = 4;  // so few values can all be shown
+  constexpr std::size_t kFewest = 4;  // fewer values can all be shown
   std::vector<std::string> varied;
   for (const auto& [name, values] : values_of(hosts)) {
     const bool is_varied = values.size() >= kFewest && 4 * values.size() >= 3 * hosts.size();
@@ -167,16 +168,16 @@ bool matters(const facts::NotSeen& one, bool is_first) {
   return is_first && (one.what == "listeners" || one.what == "port_range");
 }
 
-// Whether another finding already names the cause, which is that the loader cannot load the
-// program.
+// Whether the libraries are unknown because the program itself cannot be loaded, which another
+// finding reports.
 bool is_said(const facts::NotSeen& one, const facts::Facts& facts) {
   if (one.what != "software.libraries" || !facts.program) return false;
   return !facts.program->missing_interpreter.empty() || !facts.program->noexec_mount.empty() ||
          !was_seen(facts, "program.libraries");
 }
 
-// Variables that the host's activation sets but that the launcher's environment overrides with
-// another value.
+// Returns the variables that the activation sets on the host but for which muster passes another
+// value from the launcher.
 std::vector<std::string> undone(const layout::Job& job, const facts::Environment& environment) {
   std::vector<std::string> names;
   for (const auto& [name, value] : job.env_values) {

@@ -34,9 +34,10 @@ struct Scene {
   std::span<const facts::Survey> surveys;  // one per host of the cluster, in its order
   const facts::Facts& launcher;
   const layout::Layout& layout;
-  // Connections that were tried between hosts; empty if none.
+  // The connections that muster tried between hosts; empty if it tried none.
   std::span<const facts::Trial> trials = {};
-  std::span<const facts::SavedState> saved = {};  // of the hosts that have one, in any order
+  // The saved states of the hosts that have one, in any order.
+  std::span<const facts::SavedState> saved = {};
 };
 
 struct Rule {
@@ -49,18 +50,18 @@ struct Rule {
 // The findings of all rules, errors first. Equal findings of several hosts are merged into one.
 [[nodiscard]] std::vector<Finding> judge(const Scene& scene);
 
-// One line for people about which software of the ranks was compared, and how thoroughly. Empty if
-// none was.
+// Returns one line that tells the user which of the ranks' software was compared, and how
+// thoroughly. Empty if none was.
 [[nodiscard]] std::string compared_software(const Scene& scene);
 
-// One line for people about which hosts were compared with their saved states. Empty if no host
-// answered.
+// Returns one line that tells the user which hosts were compared with their saved states. Empty if
+// no host answered.
 [[nodiscard]] std::string compared_states(const Scene& scene);
 
 [[nodiscard]] std::string to_json(const Finding& finding);  // one line
 [[nodiscard]] Result<Finding> parse_finding(const std::string& json);
 [[nodiscard]] nlohmann::ordered_json finding_schema();
-// The table for people. With `colours`, severities are coloured.
+// Returns the findings as a table for people. With `colours`, the severities are coloured.
 [[nodiscard]] std::string to_text(std::span<const Finding> findings, bool colours = false);
 [[nodiscard]] bool has_errors(std::span<const Finding> findings);
 

@@ -65,7 +65,8 @@ std::string say_narrow(const Gpu& gpu) {
 }
 
 std::string say_links(const Gpu& gpu) {
-  // If all links are down, the card is just not connected to others by a bridge.
+  // If all links are down, the card probably has no NVLink bridge to other cards, which is not a
+  // fault.
   if (gpu.nvlinks_down <= 0 || gpu.nvlinks_up <= 0) return {};
   return fmt::format("{} of {} down", gpu.nvlinks_down, gpu.nvlinks_up + gpu.nvlinks_down);
 }
@@ -120,7 +121,7 @@ std::string say_lost(const Gpu& gpu) {
   return gpu.problem;
 }
 
-// Programs that keep GPUs open on many hosts but compute nothing.
+// Whether this is a program that keeps GPUs open on many hosts but does not compute on them.
 bool is_service(std::string_view command) {
   constexpr std::array<std::string_view, 8> kServices = {
       "Xorg",          "Xwayland",        "gnome-shell",
@@ -224,8 +225,8 @@ Findings xid_findings(const Participant& host) {
   return findings;
 }
 
-// Whether GPU problems affect this job. If no host has a working GPU, an unused card does not
-// matter.
+// Whether GPU problems may affect this job: the user asked for GPUs, or some host has a working
+// GPU, which ranks may use even if nobody asked for it.
 bool gpus_matter(const Scene& scene, const std::vector<Participant>& hosts) {
   return wants_gpus(scene) || std::any_of(hosts.begin(), hosts.end(), [](const Participant& host) {
            const auto& gpus = host.facts->gpus;

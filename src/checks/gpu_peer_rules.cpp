@@ -41,14 +41,16 @@ std::vector<GpuHost> hosts_with_gpus(const Scene& scene) {
   return hosts;
 }
 
-// Ranks that select the GPU with the number LOCAL_RANK would find none.
+// Returns "; 8 ranks are to run there" if the host has fewer GPUs than ranks. Ranks that select the
+// GPU number LOCAL_RANK would then find none.
 std::string short_of_gpus(const GpuHost& host) {
   const auto gpus = static_cast<int>(host.gpus.size());
   const int ranks = host.host.placement->ranks;
   return gpus > 0 && ranks > gpus ? fmt::format("; {} ranks are to run there", ranks) : "";
 }
 
-// Of equally frequent inventories, the one with the most GPUs is the usual one.
+// Adds the hosts with the most GPUs first, because the first of equally large groups is the usual
+// one.
 HostGroups by_inventory(std::vector<GpuHost> hosts) {
   std::stable_sort(hosts.begin(), hosts.end(), [](const GpuHost& one, const GpuHost& two) {
     return one.gpus.size() > two.gpus.size();
@@ -58,8 +60,8 @@ HostGroups by_inventory(std::vector<GpuHost> hosts) {
   return groups;
 }
 
-// Whether the host seems to have lost GPUs: it is a machine like `usual` with fewer of the same
-// GPUs, and their number is unusual for a machine, such as seven.
+// Whether the host seems to have lost GPUs: it has the CPU of `usual` and fewer GPUs of the same
+// model, and their number, such as seven, is not a power of two and so unusual for a machine.
 bool lacks_gpus(const GpuHost& host, const GpuHost& usual) {
   return host.gpus.size() < usual.gpus.size() && !std::has_single_bit(host.gpus.size()) &&
          host.host.facts->cpu.model == usual.host.facts->cpu.model &&
@@ -97,8 +99,8 @@ Finding odd_inventory(const GpuHost& host, const GpuHost& usual, const std::stri
                        "pace of the slowest GPU"};
 }
 
-// Only a single host with fewer GPUs than others of its kind may have lost some. Several such
-// hosts, or a host of another model, are just different machines.
+// A difference is trouble if the host has no GPU or fewer GPUs than ranks, or if it is the only
+// host with exactly these GPUs and seems to have lost some. All others are just different machines.
 Findings odd_inventories(const std::vector<GpuHost>& hosts) {
   const HostGroups groups = by_inventory(hosts);
   const auto usual = std::find_if(hosts.begin(), hosts.end(), [&](const GpuHost& host) {
@@ -117,8 +119,8 @@ Findings odd_inventories(const std::vector<GpuHost>& hosts) {
   return findings;
 }
 
-// Finds GPUs in slots with fewer lanes than most of their model. GPUs below their own maximum are
-// found by another rule.
+// Finds GPUs whose slot has fewer PCIe lanes than most GPUs of their model have. The rule
+// gpu-health reports GPUs that use fewer lanes than they could.
 Findings odd_widths(const std::vector<GpuHost>& hosts) {
   std::map<std::string, std::map<int, int>> counts;  // by model, by width
   for (const GpuHost& host : hosts) {
@@ -150,8 +152,8 @@ Findings odd_widths(const std::vector<GpuHost>& hosts) {
   return findings;
 }
 
-// Finds GPUs with a slower PCIe link than others of the same host. A whole host with an older PCIe
-// generation is a different machine and not a fault.
+// Finds GPUs with a slower PCIe link than other GPUs of their model on the same host. A whole host
+// with an older PCIe generation is a different machine and not a fault.
 Findings slow_links(const std::vector<GpuHost>& hosts) {
   Findings findings;
   for (const GpuHost& host : hosts) {
@@ -200,7 +202,7 @@ Findings odd_mig(const std::vector<GpuHost>& hosts) {
          .fix = "switch it off, with no program on the GPUs, or use only hosts that are alike:\n" +
                 command_on_hosts("sudo nvidia-smi -mig 0")});
   }
-  if (findings.size() == with_gpus) return {};  // all hosts have it, so it is intended
+  if (findings.size() == with_gpus) return {};  // all hosts with GPUs use MIG, so it is intended
   return findings;
 }
 

@@ -19,8 +19,8 @@ int leading_number(std::string_view text) {
   return value;
 }
 
-// The oldest driver that runs programs of this major version of CUDA. It runs all of its minor
-// versions.
+// Returns the major version of the oldest driver that runs programs for this major version of CUDA,
+// whatever their minor version. 0 if CUDA is unknown or older than 11.
 int oldest_driver(std::string_view cuda) {
   const int major = leading_number(cuda);
   return major >= 13 ? 580 : major == 12 ? 525 : major == 11 ? 450 : 0;
@@ -31,8 +31,8 @@ bool has_nvidia(const Participant& host) {
                      [](const facts::Gpu& gpu) { return gpu.vendor == "NVIDIA"; });
 }
 
-// Whether a library in the container lets newer CUDA programs run with an older driver on data
-// centre GPUs.
+// Whether the host seems to have CUDA's forward compatibility libraries, with which newer CUDA
+// programs run with an older driver on data centre GPUs.
 bool has_forward_compatibility(const facts::Facts& host) {
   const auto path = host.environment.seen.find("LD_LIBRARY_PATH");
   return path != host.environment.seen.end() && path->second.find("compat") != std::string::npos;
@@ -71,7 +71,8 @@ void add_old_driver(const Scene& scene, const Participant& host, Findings& findi
 }
 
 void add_torch_without_gpus(const Participant& host, Findings& findings) {
-  // PyTorch may use Intel GPUs through an extension, which does not show in PyTorch's version.
+  // Intel GPUs do not count, because PyTorch may use them through an extension of which its version
+  // says nothing.
   const bool usable = std::any_of(
       host.facts->gpus.begin(), host.facts->gpus.end(),
       [](const facts::Gpu& gpu) { return gpu.problem.empty() && gpu.vendor != "Intel"; });
@@ -92,7 +93,8 @@ void add_torch_without_gpus(const Participant& host, Findings& findings) {
            "has it"});
 }
 
-// Failures of a vendor's tool that indicate more than a missing fact.
+// Reports that nvidia-smi or amd-smi is missing, fails or hangs. A failure means more than missing
+// facts: the driver or a GPU may be broken.
 void add_failed_tool(const Scene& scene, const Participant& host, Findings& findings) {
   for (const facts::NotSeen& one : host.facts->not_seen) {
     if (one.what != "gpus.nvidia-smi" && one.what != "gpus.amd-smi" &&
@@ -133,7 +135,7 @@ bool has_gpudirect(const Participant& host) {
   return !memory.module.empty() || memory.dmabuf.value_or(false);
 }
 
-// Compares hosts with each other. If no host has GPUDirect, it may be off on purpose.
+// Reports hosts without GPUDirect only if most hosts have it. Otherwise it may be off on purpose.
 Findings without_gpudirect(const Scene& scene) {
   const bool is_verbs =
       scene.layout.fabric == layout::Fabric::kInfiniband || layout::is_roce(scene.layout.fabric);

@@ -25,7 +25,8 @@ namespace muster::checks {
 // Whether the user asked for GPUs, so that an unusable GPU makes the job fail.
 [[nodiscard]] bool wants_gpus(const Scene& scene);
 
-// The severity of a problem that makes every program fail that uses a GPU.
+// The severity of a problem that makes every program that uses a GPU fail: an error if the user
+// asked for GPUs, otherwise a warning.
 [[nodiscard]] Severity severity_without_gpus(const Scene& scene);
 
 }  // namespace muster::checks

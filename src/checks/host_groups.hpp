@@ -22,8 +22,8 @@ class HostGroups {
   // The largest group, which has the usual value; of equally large ones, the first. Cost: linear in
   // groups.
   [[nodiscard]] const HostGroup& usual() const;
-  // "most hosts" if that is true, otherwise their names, because of two hosts neither is usual.
-  // Cost: linear in hosts.
+  // Returns "most hosts" if the usual group has more than half of the hosts. Otherwise returns the
+  // names of its hosts, because neither of two hosts is "most hosts". Cost: linear in hosts.
   [[nodiscard]] std::string usual_hosts() const;
   [[nodiscard]] std::vector<HostGroup> odd() const;  // all but the usual one
 

@@ -50,7 +50,8 @@ bool is_usable(const facts::Facts& host, std::string_view variable, const std::s
   const auto has_it = [&](const std::string& name) {
     return is_exact ? has_device(host, name, false) : is_there(host, variable, name);
   };
-  // Gloo fails if one of the names does not exist. The others use any of them that exists.
+  // Gloo fails if one of the listed interfaces does not exist. The other libraries use any listed
+  // interface that exists.
   return variable == "GLOO_SOCKET_IFNAME" ? std::all_of(names.begin(), names.end(), has_it)
                                           : std::any_of(names.begin(), names.end(), has_it);
 }

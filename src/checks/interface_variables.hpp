@@ -1,5 +1,5 @@
-// Variables by which users choose a network interface for Gloo, NCCL and others. All ranks get
-// them.
+// Variables by which users choose a network interface for Gloo, NCCL and others. All ranks get the
+// same values.
 #pragma once
 
 #include <string>

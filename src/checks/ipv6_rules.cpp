@@ -34,8 +34,8 @@ Findings refuse_engine(const Scene& scene) {
                   "network"}};
 }
 
-// Rejects hosts that are listed by IPv6 addresses if the engine cannot take them. This is
-// independent of the job's network, since the address is all that the engine gets.
+// Rejects hosts that are listed by IPv6 addresses if the engine cannot take them. This does not
+// depend on the job's network, because the engine gets the addresses from the host list.
 Findings refuse_addresses(const Scene& scene) {
   const layout::Engine& chosen = scene.layout.engine;
   if (chosen.major >= engines::find(chosen.kind).ipv6_hosts_since) return {};
@@ -54,8 +54,8 @@ Findings refuse_addresses(const Scene& scene) {
                   "5, Intel MPI or torchrun"}};
 }
 
-// The address that Gloo uses when muster gives it an interface: the first one. The kernel lists
-// IPv4 addresses first.
+// Returns the address that Gloo uses if muster passes it an interface: the first one of the
+// interface. The kernel lists IPv4 addresses first.
 const facts::Address* address_of_gloo(const Participant& host) {
   for (const facts::Interface& interface : host.facts->interfaces) {
     if (interface.name != host.placement->interface || interface.addresses.empty()) continue;

@@ -20,7 +20,7 @@ constexpr std::int64_t kShmOfRank = 64 * kMiB;
 // The first queue pairs and buffers of a rank need this much locked memory.
 constexpr std::int64_t kLeastLocked = 64 * kMiB;
 
-// Kubernetes has no field for this limit in a pod's specification.
+// The fix for a low limit of locked memory in a pod, whose specification has no field for it.
 constexpr const char* kPodMemlockFix =
     "run the container as root with the capability IPC_LOCK (securityContext.capabilities.add; "
     "muster emit k8s --rdma writes it), or start the nodes' container runtime without a limit: "
@@ -36,7 +36,7 @@ bool is_below(std::int64_t limit, std::int64_t needed) {
   return limit >= 0 && limit < needed;
 }
 
-// A limit of 0 open files does not exist, so 0 means that it is unknown.
+// Whether the limit is known. 0 means unknown, because no host has a limit of 0 open files.
 bool is_known(const facts::Limit& limit) {
   return limit.soft != 0 || limit.hard != 0;
 }
@@ -59,7 +59,8 @@ std::string shm_fix(const facts::Facts& facts, std::int64_t needed, bool in_pod)
       size, command_on_hosts(fmt::format("sudo mount -o remount,size={}G /dev/shm", size)));
 }
 
-// PAM applies limits.d only at logins, so in a container the engine must set the limit.
+// PAM applies limits.d only at logins, so the limit of a container must be set by the container
+// engine.
 Finding raised_in_container(std::string_view id, const Participant& host, const std::string& name,
                             const std::string& value) {
   const std::string number = value == "unlimited" ? "-1" : value;
@@ -74,7 +75,7 @@ Finding raised_limit(std::string_view id, const Participant& host, const std::st
   return {
       .id = std::string(id),
       .hosts = {host.name()},
-      // A run that uses the connection keeps it after -O stop, but would lose it after -O exit.
+      // -O stop lets a running job keep the connection; -O exit would close it.
       .fix = fmt::format("{}\nthe new limit applies to new logins; muster's open connection to a "
                          "host keeps the old limit until you close it, with one command per "
                          "host:\n  ssh -o ControlPath=~/.ssh/muster/cm/%C -O stop HOST",

@@ -32,7 +32,8 @@ std::string found_text(const facts::Facts& facts) {
   return texts.empty() ? "no mpirun was found" : "found " + listed(texts, 4);
 }
 
-// The requested launcher is not a program on this machine. If it were, it would be among the facts.
+// The finding for a --launcher that does not exist or is not executable on this machine. If it were
+// a program, it would be among the launcher's facts.
 Finding not_there(const Scene& scene, const std::string& asked) {
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
@@ -71,8 +72,8 @@ Finding none_there(const layout::Engine& engine, const Participant& host) {
           .fix = "install the same MPI on the host, at the same path as on this machine"};
 }
 
-// The launcher on this machine has a daemon beside it, which it would start on the host, but the
-// host lacks it.
+// The finding for a host that lacks the daemon that mpirun would start there. The daemon is beside
+// mpirun on this machine.
 Finding lacks_daemon(const layout::Engine& engine, const facts::Mpi& here,
                      const Participant& host) {
   return {.id = std::string(kEngineMissing),
@@ -83,7 +84,8 @@ Finding lacks_daemon(const layout::Engine& engine, const facts::Mpi& here,
           .fix = "install the same MPI on the host again, at the same path as on this machine"};
 }
 
-// Whether two copies of one library can be equal on these machines.
+// Whether the machines have the same architecture. Otherwise, even the same version of a library is
+// a different file.
 bool have_one_architecture(const facts::Facts& one, const facts::Facts& other) {
   return !facts::is_for_another_machine(one.cpu.architecture, other.cpu);
 }
@@ -122,8 +124,8 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
   return finding;
 }
 
-// Whether the program loads the engine's own library. A difference in it is already reported as a
-// difference between the engines.
+// Whether the program loads the engine's own library and the engines of the launcher and of the
+// host differ. That difference is reported anyway, so the library's need not be.
 bool is_told_by_engine(const Scene& scene, const facts::Facts& host,
                        const facts::Program& program) {
   const facts::Mpi* here = find_mpi(scene.launcher, scene.layout.engine.launcher);
@@ -187,8 +189,8 @@ Findings find_torchrun(const Scene& scene) {
   return findings;
 }
 
-// Finds programs that are linked to MPI. torchrun does not tell MPI about ranks, so each would be
-// alone.
+// Finds programs that are linked to MPI. torchrun does not tell MPI about ranks, so each rank would
+// think that it is the only one.
 Findings alone_under_torchrun(const Scene& scene) {
   Findings findings;
   for (const Participant& host : participants(scene)) {
@@ -200,7 +202,7 @@ Findings alone_under_torchrun(const Scene& scene) {
   return findings;
 }
 
-// The rank would abort in MPI_Init. Ranks that do not use MPI, for example with Gloo, would run.
+// A rank would abort in MPI_Init, but ranks that do not use MPI (with Gloo, for example) would run.
 Finding cannot_start(const Scene& scene, const facts::Mpi& mpi, const Participant& host) {
   const auto& program = host.facts->program;
   const bool uses_mpi = (program && !program->libmpi_kind.empty()) || !scene.job.mpi_word.empty();

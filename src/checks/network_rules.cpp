@@ -55,8 +55,8 @@ std::string networks_of(const facts::Facts& facts) {
   return texts.empty() ? "no network that leads out of the host" : listed(texts, 4);
 }
 
-// The hosts outside the network that contains most hosts. If no two hosts share a network, all
-// hosts.
+// Returns the hosts that are not in the network with the most hosts. If no two hosts share a
+// network, returns all hosts.
 std::vector<const Participant*> outsiders(std::span<const Participant> hosts, const Reach& reach) {
   const auto most = std::max_element(
       reach.begin(), reach.end(),
@@ -100,7 +100,7 @@ Finding differing_names(const Scene& scene, const HostGroups& names) {
           .fix = nothing_to_do(scene)};
 }
 
-// The virtual interfaces that muster avoids. Leaves out those whose address other hosts have too,
+// The virtual interfaces that muster avoids. Leaves out addresses that other hosts have too,
 // because the rule same-address reports these.
 std::vector<std::string> avoidable(const facts::Facts& facts, const SharedAddresses& shared) {
   std::vector<std::string> texts;

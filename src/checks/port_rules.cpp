@@ -34,8 +34,8 @@ std::string other_port(std::span<const Participant> hosts) {
                    : fmt::format("--master-port {}", port);
 }
 
-// The hosts whose range of ephemeral ports leaves no port for rank 0. If that is true only for all
-// ranges together, returns all hosts.
+// Returns the hosts whose range of ephemeral ports leaves no port for rank 0. If no single range
+// does but all ranges together do, returns all hosts.
 std::vector<std::string> without_free_port(std::span<const Participant> hosts) {
   std::vector<std::string> names;
   for (const Participant& host : hosts) {
@@ -66,7 +66,7 @@ std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::
   return ways;
 }
 
-// Whether an argument for the engine selects its rendezvous that is open to all networks.
+// Whether an argument for the engine selects `rendezvous`, to which every network can connect.
 bool asks_for_open_rendezvous(const layout::Job& job, std::string_view rendezvous) {
   const auto& words = job.engine_args;
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
@@ -79,8 +79,8 @@ bool has_open_rendezvous(const Scene& scene, const engines::Kind& engine) {
   return scene.layout.min_hosts > 0 || asks_for_open_rendezvous(scene.job, engine.open_rendezvous);
 }
 
-// Whether the job opens a port on all interfaces. PyTorch does. For programs without Python it is
-// unknown, and programs with libmuster do not.
+// Whether the job opens a port on all interfaces, as PyTorch does. Programs with libmuster do not,
+// and for other programs without Python it is unknown.
 bool listens_everywhere(const Scene& scene, const engines::Kind& engine) {
   if (scene.job.confine_store) return false;
   const std::vector<std::string>& program = scene.job.program;
@@ -128,7 +128,8 @@ Findings find_open_port(const Scene& scene, const Participant& first) {
 Findings find_port(const Scene& scene) {
   const std::vector<Participant> hosts = participants(scene);
   if (hosts.empty() || hosts.front().placement != scene.layout.placements.data()) return {};
-  // Rank 0 listens in the first pod, which may be on this host and use the port already.
+  // Rank 0 listens in the first pod. If that pod is on the same machine, the port may be in use
+  // because of it.
   if (scene.job.pod > 0) return {};
   const Participant& first = hosts.front();
   const int port = scene.layout.master_port;

@@ -19,7 +19,8 @@ bool is_path(std::string_view word) {
   return word.find('/') != std::string_view::npos;
 }
 
-// The program as the user typed it. Its path on a host would be wrong in commands for this machine.
+// The program as the user typed it, for commands that run on this machine. The path of the program
+// on a host may not exist here.
 std::string word_of(const Scene& scene) {
   return scene.job.program.empty() ? std::string() : scene.job.program.front();
 }
@@ -139,7 +140,7 @@ Findings find_program(const Scene& scene) {
   Findings findings;
   HostGroups builds;
   const auto script = layout::python_code(scene.job.program);
-  // Find_script compares the script itself.
+  // If the program is the script, find_script compares it.
   const bool is_script = script && script->word == word_of(scene);
   const std::vector<Participant> hosts = participants(scene);
   const auto other_python = hosts_of_other_python(hosts);  // find_software reports these
@@ -172,8 +173,8 @@ Findings find_program(const Scene& scene) {
 
 Findings find_folder(const Scene& scene) {
   const std::string& folder = scene.job.folder;
-  // If there is no directory or it is the home directory, the ranks start in the home directory
-  // anyway.
+  // If the job names no directory, or if it is the home directory, the ranks start in the home
+  // directory of each host.
   if (scene.job.program.empty() || folder.empty() || folder == scene.launcher.home) return {};
   Findings findings;
   for (const Participant& host : participants(scene)) {

@@ -19,8 +19,8 @@ using layout::Fabric;
 using layout::gbit_of;
 using layout::port_name;
 
-// Hosts are compared only with hosts that have the same CPU and as many GPUs. A cluster may mix
-// models on purpose, and these have different cards.
+// Each host is compared only with hosts that have the same CPU and the same number of GPUs. A
+// cluster may mix machine models on purpose, and different models have different cards.
 using GpusAndCpu = std::pair<std::size_t, std::string>;
 using Group = std::vector<Participant>;
 
@@ -55,7 +55,8 @@ struct Peers {
   std::string rate;                              // rate of most rails
   std::map<std::string, std::size_t> used = {};  // number of hosts on which a port is a rail
 
-  // Whether most other hosts use the port as a rail. The host in question must not use it.
+  // Whether most other hosts use the port as a rail. To be called only for a host that does not, so
+  // that `used` counts only the other hosts.
   [[nodiscard]] bool usually_use(const std::string& port) const {
     const auto found = used.find(port);
     return found != used.end() && 2 * found->second > hosts - 1;
@@ -98,7 +99,7 @@ std::string down_text(const facts::RdmaPort& port) {
   return fmt::format("{} is not active{}", port_name(port.device, port.port), state);
 }
 
-// Whether only its rate keeps the port from being a rail.
+// Whether the port is active, but slower than most rails.
 bool is_slow(const facts::RdmaPort& port, const Peers& peers) {
   const double gbit = gbit_of(port.rate);
   return port.active && gbit > 0 && gbit < gbit_of(peers.rate);
@@ -114,7 +115,7 @@ bool is_of_fabric(const facts::RdmaPort& port, Fabric fabric) {
   return layout::fabric_of(port) == (layout::is_roce(fabric) ? Fabric::kRoceIpv4 : fabric);
 }
 
-// Finds the ports that are rails on the other hosts but not on this one, and why.
+// Finds the ports that are rails on most other hosts but not on this one, and why they are not.
 void find_lost(const Participant& host, const Peers& peers, Fabric fabric, Faults& faults) {
   std::set<std::string> here;
   for (const facts::RdmaPort& port : host.facts->rdma) {

@@ -81,8 +81,8 @@ std::vector<std::string> unknown_entries(const Participant& host, const PortFilt
   return unknown;
 }
 
-// What is wrong with the user's choice of ports on this host; empty if nothing is. The list may
-// name ports that only other hosts have, as long as it includes all rails of this host.
+// Returns what is wrong with the user's choice of ports on this host; empty if nothing is. The list
+// may name ports that only other hosts have, as long as it includes all rails of this host.
 std::string wrong_ports(const Participant& host, const PortFilter& filter) {
   std::vector<std::string> strangers;
   std::size_t rails = 0;
@@ -104,7 +104,8 @@ std::string wrong_ports(const Participant& host, const PortFilter& filter) {
   return fmt::format("the host has no port {}", listed(unknown, 4));
 }
 
-// What is wrong with the GID of this index on the ports that NCCL will use; empty if nothing is.
+// Returns what is wrong with the GID of this index on a port that NCCL will use; empty if nothing
+// is.
 std::string wrong_gid(const Participant& host, const PortFilter& filter, int index) {
   for (const RdmaPort& port : host.facts->rdma) {
     if (!layout::is_rail(*host.placement, port) || !filter.takes(port)) continue;

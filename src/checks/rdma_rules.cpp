@@ -42,8 +42,8 @@ Finding lacking(const Participant& host, std::size_t having, std::size_t all) {
               "out with --exclude"};
 }
 
-// The finding is only a note if no host has usable ports: some clouds show cards of this kind that
-// are not meant for RDMA.
+// The finding is only a note if no host has rails: some clouds show RDMA cards that are not meant
+// to be used for RDMA.
 Finding without_gid(const Participant& host, bool others_have_rails) {
   return {.id = std::string(kRoceGid),
           .severity = others_have_rails ? Severity::kWarning : Severity::kNote,

@@ -24,7 +24,7 @@ Partners targets_of_sources(const HostPairs& pairs) {
   return partners;
 }
 
-// The hosts with more than one partner that could not connect to any of them.
+// The hosts that have more than one partner in `tried` and for which all of these pairs failed.
 HostNumbers fully_failed(const Partners& tried, const Partners& failed) {
   HostNumbers hosts;
   for (const auto& [host, partners] : failed) {
@@ -62,8 +62,8 @@ class Grouping {
     take_ends(Kind::kOutOf, out, {});
   }
 
-  // Takes the pairs that begin at `sources` or end at `targets`. A host whose pairs are all in
-  // earlier groups is not named again.
+  // Takes the pairs that begin at `sources` or end at `targets`. A host is not named again if all
+  // of its pairs are in earlier groups.
   void take_ends(Kind kind, const HostNumbers& sources, const HostNumbers& targets) {
     ReachGroup group{.kind = kind};
     for (const HostPair& pair : left_) {

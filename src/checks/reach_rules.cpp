@@ -43,7 +43,7 @@ std::string blocked_what(const Reachability& reach, const ReachGroup& group) {
                      reach.folded(group.hosts));
 }
 
-// Whether all connections in the opposite direction succeeded.
+// Whether connections in the opposite direction were tried for all pairs and none was blocked.
 bool works_backwards(const Reachability& reach, const ReachGroup& group) {
   return std::all_of(group.pairs.begin(), group.pairs.end(), [&](const HostPair& pair) {
     const HostPair back(pair.second, pair.first);

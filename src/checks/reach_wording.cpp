@@ -18,7 +18,7 @@ std::string ports_text(const Ports& ports) {
   return (texts.size() == 1 ? "port " : "ports ") + listed(texts, 4);
 }
 
-// How the connections to one host ended.
+// Describes how the connections to one host ended.
 std::string ends_text(const std::string& host, const std::map<Reached, Ports>& ends) {
   std::string text;
   for (const auto& [how, ports] : ends) {
@@ -60,7 +60,7 @@ std::string_view verb_for(Reached how) {
 Reachability::Reachability(const Scene& scene) : scene_(scene) {
   for (const Trial& trial : scene.trials) {
     const std::size_t hosts = scene.cluster.hosts.size();
-    // Also skips connections to the launcher.
+    // This also skips connections to the launcher, whose number facts::kLauncher is larger.
     if (trial.from >= hosts || trial.to >= hosts) continue;
     const HostPair pair(trial.from, trial.to);
     trials_[pair].push_back(&trial);

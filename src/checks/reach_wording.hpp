@@ -16,12 +16,12 @@ class Reachability {
   explicit Reachability(const Scene& scene);
 
   [[nodiscard]] const HostPairs& tried() const { return tried_; }
-  // Pairs of which a connection failed, either because something blocks it or because large packets
-  // are lost.
+  // The pairs with at least one failed connection: blocked() returns those in which it was blocked
+  // (see is_blocked), large_lost() those in which it lost large packets.
   [[nodiscard]] const HostPairs& blocked() const { return blocked_; }
   [[nodiscard]] const HostPairs& large_lost() const { return large_lost_; }
 
-  // For each target of these blocked pairs, how the connections to it ended.
+  // Describes, for each target of these blocked pairs, how the connections to it ended.
   [[nodiscard]] std::string blocked_text(const HostPairs& pairs) const;
 
   [[nodiscard]] std::vector<std::string> names(const HostNumbers& hosts) const;
@@ -37,7 +37,7 @@ class Reachability {
 
 [[nodiscard]] bool is_blocked(facts::Reached how);
 
-// The verb for connections that end so: "time out", "are refused".
+// Returns the verb for connections that ended like this: "time out", "are refused".
 [[nodiscard]] std::string_view verb_for(facts::Reached how);
 
 }  // namespace muster::checks

@@ -58,7 +58,7 @@ using Findings = std::vector<Finding>;
 // In the order in which their findings are shown.
 inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"ssh-modes", find_ssh_modes},
-                                      Rule{"activation", find_activation},  // before what it causes
+                                      Rule{"activation", find_activation},  // before its effects
                                       Rule{"own-name", find_own_name},
                                       Rule{"no-subnet", find_no_subnet},
                                       Rule{"way-back", find_no_way_back},

@@ -52,7 +52,7 @@ Finding on_a_port(const std::string& address, const Uses& uses, bool is_the_jobs
   return finding;
 }
 
-// What a user of mpirun without muster would have to pass.
+// Returns the flag that a user of mpirun would have to pass without muster, for the evidence.
 std::string bare_mpirun(const layout::Layout& layout) {
   const engines::Kind& engine = engines::find(layout.engine.kind);
   if (engine.network_flag.empty()) return "";
@@ -75,7 +75,7 @@ Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::
 
 // Finds hosts that have an address of this machine: other ranks would connect to this machine
 // instead. Checks only MPIs, because only these start their daemons from this machine. With other
-// engines, this machine may be in a different network that uses the same addresses.
+// engines, this machine may be in an unrelated network in which the same addresses are used.
 Findings find_addresses_of_this_machine(const Scene& scene, std::span<const Participant> hosts) {
   if (!engines::find(scene.layout.engine.kind).is_mpi) return {};
   std::set<layout::Ip> own;

@@ -21,7 +21,8 @@ namespace {
 using facts::Script;
 using layout::PythonCode;
 
-// The path of the code relative to the job's folder. A module's path is below that folder.
+// The path of the code relative to the job's folder, for copy_fix. For a module, only the directory
+// of this path is right: the job's folder.
 std::string file_of(const PythonCode& code) {
   const bool is_path = !code.is_module && code.word.find('/') != std::string::npos;
   return is_path ? code.word : "./" + code.word;
@@ -36,7 +37,7 @@ std::string advice_for_missing(const Scene& scene, const PythonCode& code) {
   return here && !here->path.empty() ? missing_fix(scene, file_of(code)) : advice(scene, code);
 }
 
-// If the program itself is the script and is missing, find_program reports it.
+// Whether the program itself is the script. If it is missing, find_program reports that.
 bool is_the_program(const Scene& scene, const PythonCode& code) {
   return !code.is_module && code.word == scene.job.program.front();
 }
@@ -71,7 +72,7 @@ Finding unreadable(const PythonCode& code, const Script& script) {
           .fix = command_on_hosts("chmod u+r " + sys::quote(std::string_view(script.path)))};
 }
 
-// The files that differ between the copy and the original.
+// Describes the files of the original that differ in the copy or are missing there.
 std::vector<std::string> differences(const Script& original, const Script& copy) {
   std::vector<std::string> texts;
   for (const auto& [name, hash] : original.files) {

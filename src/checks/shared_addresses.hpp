@@ -18,7 +18,7 @@ class SharedAddresses {
     const facts::Interface* interface = nullptr;
   };
 
-  // Uses the addresses of interfaces that are up, without loopback and link-local ones. `hosts`
+  // Considers the addresses of interfaces that are up, except loopback and link-local ones. `hosts`
   // must outlive this object. Cost: n log n in addresses.
   explicit SharedAddresses(std::span<const Participant> hosts);
 

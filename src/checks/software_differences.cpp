@@ -14,7 +14,7 @@ using facts::Software;
 
 using Names = std::set<std::string, std::less<>>;  // names of hosts or of packages
 
-// The hosts that do not have the usual value. Empty values are not compared.
+// Returns the hosts that do not have the usual value. Empty values are not compared.
 template <class ValueOf>
 Names odd_hosts(const std::vector<Participant>& hosts, const ValueOf& value_of) {
   HostGroups groups;
@@ -40,7 +40,7 @@ std::string mpi_of(const facts::Facts& facts) {
   return facts.program && facts.program->libmpi ? facts.program->libmpi->hash : "";
 }
 
-// The hosts on which other rules already report a difference.
+// The hosts for which a different version of PyTorch, NCCL, MPI or Python is reported anyway.
 struct Told {
   Names torch;
   Names nccl;
@@ -97,8 +97,8 @@ bool is_below_packages_of(std::string_view path, const facts::Program& program) 
   return !folder.empty() && path.starts_with(folder + "/");
 }
 
-// Whether a difference in this library follows from one that is already reported, or may follow
-// from it.
+// Whether a difference in this library follows, or may follow, from another difference that is
+// reported anyway.
 bool is_told(const Library& library, const Participant& host, const Told& told,
              const Names& odd_packages) {
   const facts::Facts& facts = *host.facts;
@@ -161,8 +161,8 @@ LibraryByName examples_of(const std::vector<Participant>& hosts) {
   return examples;
 }
 
-// The libraries of each host. A library that is missing there counts as a difference only if no
-// reported cause explains it.
+// Returns the libraries of each host. A library that a host lacks counts as a difference only if
+// its list of libraries is complete and no reported cause explains the lack.
 std::vector<HostItems> library_items(const std::vector<Participant>& hosts, const Told& told,
                                      const std::map<std::string, Names>& odd_packages,
                                      ItemOf item_of) {
@@ -194,8 +194,8 @@ std::optional<std::string> content_if_read(const Library& library) {
   return library.hash;
 }
 
-// Ignores the content of libraries whose size differs, so that they do not influence which content
-// is the usual one.
+// Marks the content of libraries whose size or build id differs as unknown. Those differences are
+// reported already, and the content must not influence which content is the usual one.
 void forget(std::span<const Deviation> sizes, std::vector<HostItems>& contents) {
   const std::map<std::string, Names> odd = odd_items_by_host(sizes);
   for (HostItems& one : contents) {

@@ -14,7 +14,8 @@
 
 namespace muster::checks {
 
-// The item for Python's version. No package has an empty name, and it sorts first.
+// The name of the item for Python's version. It is empty because no package has an empty name and
+// because it then sorts first.
 inline constexpr std::string_view kPythonItem = "";
 
 [[nodiscard]] std::vector<Deviation> package_deviations(const std::vector<Participant>& hosts);
@@ -28,7 +29,7 @@ inline constexpr std::string_view kPythonItem = "";
 using SoftwareByHost = std::unordered_map<std::string_view, const facts::Software*>;
 [[nodiscard]] SoftwareByHost software_by_host(const std::vector<Participant>& hosts);
 
-// Returns null if the host does not load it.
+// Returns the library that the host loads under this name, or null if it loads none.
 [[nodiscard]] const facts::Library* find_library(const SoftwareByHost& software,
                                                  const std::string& host, std::string_view name);
 

@@ -34,7 +34,7 @@ std::string cut(std::string text) {
   return printable(text);
 }
 
-// A command that shows the whole list, if it is too long for the finding.
+// Returns a command that shows the whole list; empty if the finding itself can show it.
 std::string see_all(const Scene& scene, std::size_t count) {
   if (count <= kMostShown) return {};
   return fmt::format(
@@ -50,7 +50,8 @@ std::string package_text(const Difference& one) {
   return cut(fmt::format("{} {} instead of {}", name, *one.value, *one.usual));
 }
 
-// The verb for `count` things: "differ from those on most hosts".
+// Returns "differ from those on most hosts", or "differs from the one on most hosts" if `count` is
+// 1.
 std::string differ(std::size_t count, const std::string& usual_hosts) {
   return fmt::format("{} on {}", count == 1 ? "differs from the one" : "differ from those",
                      usual_hosts);
@@ -80,7 +81,8 @@ bool is_package_of_jobs(std::string_view name) {
                      [name](std::string_view start) { return name.starts_with(start); });
 }
 
-// Whether the difference may come only from updates of the Linux distribution.
+// Whether the package comes from the Linux distribution wherever it is installed, so that the
+// difference may only be due to updates.
 bool is_of_the_system(const Difference& one, const std::string& host,
                       const SoftwareByHost& software) {
   if (one.name == kPythonItem || is_package_of_jobs(one.name)) return false;

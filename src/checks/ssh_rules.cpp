@@ -42,7 +42,7 @@ Finding unreachable(const Scene& scene, const std::string& id, const Error& erro
           .severity = Severity::kError,
           .hosts = std::move(hosts),
           .what = error.what,
-          // ssh's message differs between hosts, so the first host's message represents all.
+          // ssh's message may differ between the hosts; the first host's stands in for all.
           .evidence = error.cause ? error.cause->what : std::string(),
           .fix = std::move(fix)};
 }
@@ -61,7 +61,8 @@ std::string mode_fix(const facts::FileMode& file, const facts::Facts& facts) {
   return fmt::format("chmod 600 {}", path);
 }
 
-// In a container there is usually no sudo, and the file often belongs to the container's machine.
+// If a file in a container belongs to another user, the fix is for the container's machine: usually
+// the container has no sudo, and the file is mounted from the machine.
 std::string fix_on_host(const facts::FileMode& file, const Participant& host,
                         const std::string& bundle_owner) {
   if (!is_container(*host.facts) || file.uid == host.facts->uid) {
@@ -85,7 +86,7 @@ Findings find_unreachable(const Scene& scene) {
   const SurveysByName by_name = surveys_by_name(scene);
   const Error untold{.what = "muster did not contact the host"};
   HostGroups groups;
-  // Id and error of each group's first host.
+  // The failure id and the error of each group's first host.
   std::vector<std::pair<std::string, const Error*>> first;
   for (const layout::Placement& placement : scene.layout.placements) {
     const auto found = by_name.find(placement.host);
@@ -93,7 +94,7 @@ Findings find_unreachable(const Scene& scene) {
     const bool is_known = found != by_name.end();
     const Error& error = is_known ? found->second->facts.error() : untold;
     const std::string id = is_known ? found->second->failure_id : std::string();
-    // Leave out the hint, which may contain the host's name, as in "try: ssh n2 true".
+    // The key does not contain the hint, because that may name the host, as in "try: ssh n2 true".
     groups.add(fmt::format("{}\n{}", id, error.what), placement.host);
     if (groups.all().size() > first.size()) first.emplace_back(id, &error);
   }

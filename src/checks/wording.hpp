@@ -11,19 +11,19 @@
 
 namespace muster::checks {
 
-// A placeholder in a fix for the hosts of the finding, which are known only after equal findings
-// have been merged. judge() replaces it by `-H n4` or `-H 'n[1-3]'`.
+// A placeholder in a fix. judge() replaces it with the hosts of the finding, as in `-H n4` or `-H
+// 'n[1-3]'`, because these are known only after equal findings have been merged.
 inline constexpr std::string_view kTheHosts = "-H HOSTS";
 
-// Returns "-H n4" or "-H 'n[1-3]'". It is quoted because many shells interpret brackets.
+// Returns "-H n4" or "-H 'n[1-3]'". Brackets are quoted because many shells interpret them.
 [[nodiscard]] std::string hosts_flag(std::span<const std::string> hosts);
 
 // The line of a fix that runs `command` in a shell on each host of the finding.
 [[nodiscard]] std::string command_on_hosts(std::string_view command);
 
-// What to add to a command so that it uses the same activation, as a line of its own. Does not
-// contain the activation itself, which may hold secrets, because findings are stored. Empty if
-// there is no activation.
+// Returns a line to put after a command in a fix: it asks the user to pass the same --activate
+// again. It does not contain the activation itself, which may hold secrets, because findings are
+// stored. Empty if there is no activation.
 [[nodiscard]] std::string same_activation(const layout::Job& job);
 
 // Returns "a, b, c and 5 more".

@@ -17,11 +17,12 @@ struct EarlierRun {
   sys::Fd lock;  // held, so that no other process starts the same run
 };
 
-// Fails if the line has a program, or a flag that cannot be used with --again.
+// Fails if the command line has a program, or a flag that cannot be combined with --again.
 [[nodiscard]] Result<void> check_beside_again(const CLI::App& command, const Program& program);
 
-// `typed` are the words of the line with --again. Changes to the directory in which the run was
-// started, and waits until nothing of its last attempt is left on this machine.
+// Reads the command line of the earlier run `id`. `typed` are the words that the user typed
+// together with --again. Changes to the directory in which the run was started, and waits until
+// nothing of its last attempt is left on this machine.
 [[nodiscard]] Result<EarlierRun> prepare_again(const std::string& id, const launch::Words& typed);
 
 }  // namespace muster::cli

@@ -38,8 +38,8 @@ namespace {
 constexpr std::size_t kJobKeyBytes = 32;
 constexpr int kSampleEveryMs = 50;
 
-// Variables that the engine must not get from the user, because it finds its own programs and files
-// by them. muster brings their values directly to the ranks.
+// Variables that the engine must not get from the user, because it uses them to find its own
+// programs and files. muster sends their values directly to the ranks.
 constexpr std::array<std::string_view, 2> kNotForEngine = {"PATH", "HOME"};
 
 bool is_for_engine(std::string_view entry) {
@@ -86,7 +86,7 @@ run::Record new_record(const Surveyed& all, const Turn& turn) {
   return record;
 }
 
-// "NAME=value" for the variables that muster itself brings to the hosts.
+// "NAME=value" for the variables that muster itself sends to the hosts.
 std::vector<std::string> carried_variables(const launch::Plan& plan, const layout::Job& job) {
   std::vector<std::string> variables = given_variables(job);
   std::erase_if(variables, is_for_engine);
@@ -106,8 +106,8 @@ std::vector<std::string> carried_variables(const launch::Plan& plan, const layou
   return variables;
 }
 
-// Adds to the engine's environment the values that it passes on to the ranks. This is a copy,
-// because plans are stored and must not contain values.
+// Returns a copy of the plan whose environment also has the values that the engine passes on to the
+// ranks. The plan itself is stored and must not contain values.
 launch::Plan with_values(launch::Plan plan, const layout::Job& job) {
   std::vector<std::string> env = given_variables(job);
   std::erase_if(env, [](const std::string& entry) { return !is_for_engine(entry); });
@@ -253,7 +253,8 @@ bool has_hidden_cause(const run::Record& record, const run::Verdict& verdict) {
          record.reason == run::Reason::kTimeout || record.reason == run::Reason::kStalled;
 }
 
-// Ignores errors, because a failed explanation must not hide how the run ended.
+// Fills in `end.ending`. Ignores errors, because a failed explanation must not hide how the run
+// ended.
 void explain_end(const run::Record& record, const std::string& folder, AttemptEnd& end) {
   std::optional<ExplainedRun> explained;
   if (has_hidden_cause(record, end.verdict)) {
@@ -317,7 +318,8 @@ Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::s
   return plan;
 }
 
-// Adds the host's GPUs if ranks must be bound near one of them, or must get one MIG device each.
+// Adds the host's GPUs if the host needs them to bind each rank near a GPU, or to give each rank a
+// MIG device.
 void add_gpus(const facts::Survey& survey, bool bind, agent::Assignment& told) {
   told.bind_to_gpu = bind;
   if (!survey.facts) return;
@@ -329,7 +331,7 @@ void add_gpus(const facts::Survey& survey, bool bind, agent::Assignment& told) {
 
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
   std::vector<std::string> variables = carried_variables(plan, all.job);
-  // Only processes with this key can join libmuster's rendezvous. In pods there is none, because
+  // Only processes with this key can join libmuster's rendezvous. In pods there is no key, because
   // each pod's muster would make a different one.
   if (all.job.pods == 0) variables.push_back("MUSTER_JOB_KEY=" + sys::random_hex(kJobKeyBytes));
   std::map<std::string_view, std::size_t> members;

@@ -18,15 +18,16 @@ using run::Turn;
 // Returns "Open MPI 5.0.11" or "Slurm (MPICH over pmi2)".
 [[nodiscard]] std::string engine_name(const layout::Engine& engine);
 
-// Makes the Plan and writes all known values into the attempt's folder.
+// Makes the Plan and writes all known values into the attempt's folder. `by_hand` means that the
+// user will start the plan's command.
 [[nodiscard]] Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn,
                                            const std::string& folder, bool by_hand = false);
 
-// Sends each host what was decided for it. The host keeps it for its ranks.
+// Sends each host what was decided for it. The host keeps it for the ranks that start there.
 void tell_placements(Surveyed& all, const launch::Plan& plan);
 
 // Runs the attempt until none of its processes is left. Then asks `decide` about a restart and
-// stores the record in the folder. Fails only if the engine could not be started.
+// stores the record in the folder. Fails only if it cannot write to the folder at the start.
 [[nodiscard]] Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& patience,
                                            const launch::Plan& plan, const Turn& turn,
                                            const std::string& folder, const Decide& decide,

@@ -291,7 +291,8 @@ Result<void> Bench::by_pod_count() {
   return done;
 }
 
-// Without `rounds`, measures every host with every other.
+// Without `rounds`, measures every pair of hosts, or some of the rounds if there are many hosts or
+// if --rounds limits them.
 Result<void> Bench::measure_pairs(const std::vector<bench::Round>& rounds) {
   JobOptions job = options_.job;
   job.job.ranks_per_host = 1;

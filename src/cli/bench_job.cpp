@@ -20,7 +20,7 @@ namespace muster::cli {
 namespace {
 
 constexpr const char* kBenchProgram = "muster-bench";
-// Longest output without measurements that is kept, in lines.
+// How many lines without measurements are kept.
 constexpr std::size_t kKeptLines = 40;
 
 std::string duration_text(double seconds) {
@@ -29,9 +29,9 @@ std::string duration_text(double seconds) {
   return fmt::format(", about {:.0f} min left", seconds / 60);
 }
 
-// Returns "mlx5_0, 100 Gb/sec (4X EDR)". For several rails, the sum of those that the ranks can
-// use, assuming that one rank fills one rail. Without rails, the first active port, which the job
-// does not use.
+// Returns "mlx5_0, 100 Gb/sec (4X EDR)". For several rails, returns the total speed of those that
+// the ranks can use, assuming that one rank fills one rail. Without rails, returns the first active
+// port, which the job does not use.
 std::string rdma_text(const facts::Facts& facts, const layout::Placement& placement) {
   const std::vector<layout::Rail>& rails = placement.rails;
   if (rails.size() == 1) return fmt::format("{}, {}", rails[0].device, rails[0].rate);
@@ -158,7 +158,8 @@ Result<void> check_place(const JobOptions& job) {
                           .hint = "for example: salloc -N 2 muster bench all-reduce"});
 }
 
-// Set by Ctrl-C while the hosts are surveyed again, so that earlier measurements are not lost.
+// The signal, such as that of Ctrl-C, that arrived while the hosts were being surveyed. muster does
+// not end at once, because earlier measurements would be lost.
 volatile std::sig_atomic_t came = 0;
 
 class Interrupts {

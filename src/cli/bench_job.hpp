@@ -27,7 +27,7 @@ struct BenchEnd {
   int code = 0;  // exit code of the run; 0 only if all was measured
   bool interrupted = false;
   std::string folder = {};              // folder of the run
-  std::vector<std::string> hosts = {};  // the participants, by rank
+  std::vector<std::string> hosts = {};  // the host of each rank
 };
 
 struct PodLook {
@@ -35,11 +35,11 @@ struct PodLook {
   bool has_rdma = false;
 };
 
-// Examines this pod. Its result is needed before the first start, because all pods start on their
-// own.
+// Examines this pod. Each pod plans all starts by itself, so it needs the result before the first
+// one.
 [[nodiscard]] Result<PodLook> look_at_pod(const BenchOptions& options);
 
-// Puts everything that was measured into `results`. If the bench ends early, results.cut_short says
+// Adds everything that was measured to `results`. If the bench ends early, results.cut_short says
 // why. Fails if the bench did not begin.
 [[nodiscard]] Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& start,
                                            bench::Results& results, sys::LiveLine& line);

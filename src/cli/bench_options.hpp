@@ -24,7 +24,8 @@ struct BenchOptions {
   int factor = 2;
   int iterations = 0;  // 0: as many as fit into the time
   int warmup = -1;     // -1: as many as fit into the time
-  // Per size and backend, or per direction of a pair. 0: the default of muster-bench.
+  // How long to measure each size with each backend, or each direction of a pair. 0: the default of
+  // muster-bench.
   double seconds = 0;
   std::string device = "auto";
   std::string model = "resnet50";

@@ -15,7 +15,7 @@ namespace muster::cli {
 // What a bench of pairs needs in addition to its results.
 struct PairStates {
   std::string how = {};                       // see facts::SavedRate::how
-  std::map<std::string, std::string> names;   // the hostname that each host reports
+  std::map<std::string, std::string> names;   // by host: the hostname that it reports
   std::vector<facts::SavedState> saved = {};  // only those that can be compared
 };
 

@@ -23,8 +23,8 @@ struct BundleRequest {
 
 void add_bundle_options(CLI::App& command, BundleRequest& request);
 
-// `cluster` gives the port of the workers' sshd (12345 if it has none) and the user in the
-// containers.
+// `cluster` has the hosts, the user in the containers and the port of the workers' sshd (12345 if
+// it has no port).
 [[nodiscard]] Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& cluster);
 
 }  // namespace muster::cli

@@ -11,7 +11,7 @@
 namespace muster::cli {
 namespace {
 
-// Where the list of hosts comes from, after flags and muster.yaml have been considered.
+// The list of hosts, from the flags or from muster.yaml, and the name of its source.
 struct Origin {
   std::vector<hosts::Host> hosts = {};
   std::string source = {};

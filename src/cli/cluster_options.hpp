@@ -1,4 +1,4 @@
-// The flags with which users tell a command its hosts.
+// The flags with which users name the hosts for a command.
 #pragma once
 
 #include <memory>

@@ -19,7 +19,7 @@ using trainflags::help_formatter;
 // What the given command does. main runs it after the whole line has been parsed.
 using Action = std::function<Result<int>()>;
 
-// The exit code for an Error, from the only such table, which is in main.cpp.
+// The exit code for an Error. The only table of them is in main.cpp.
 [[nodiscard]] int exit_code(ErrorCode code);
 
 // The program to run and its arguments. They bypass the parser, which would read "[a]" as a list.
@@ -45,7 +45,8 @@ void add_setup(CLI::App& app, Action& action);
 void add_exec(CLI::App& app, Action& action, const Program& program);
 void add_sync(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action, const Program& program);
-// `words` is the whole line up to the program. These commands may pass it on to Slurm.
+// `words` is the whole line up to the program. `run` and `submit` may pass it on to Slurm, and
+// `bench` stores it with the results.
 void add_run(CLI::App& app, Action& action, const std::vector<std::string>& words,
              const Program& program);
 void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& words,

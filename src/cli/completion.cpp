@@ -230,7 +230,7 @@ class LineReader {
   bool is_in_program_ = false;
 };
 
-// Tells the shell's function how to use the candidates, or what to do instead.
+// The word that tells the shell's function how to use the candidates, or what to offer instead.
 std::string_view way_on(Wanted wanted) {
   switch (wanted) {
     case Wanted::kHosts:

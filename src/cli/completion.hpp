@@ -44,8 +44,8 @@ struct Completion {
 // what was typed. A tab separates a candidate from its description.
 [[nodiscard]] std::string answer_text(const Completion& completion);
 
-// The hosts that can follow in a list such as "n1:4,n". Hosts that it already contains are left
-// out.
+// The ways to complete a list such as "n1:4,n": what precedes its last entry, followed by one of
+// `hosts`. Hosts that the list already contains are left out.
 [[nodiscard]] std::vector<Candidate> next_in_list(const std::string& list, const Words& hosts);
 
 // The script that makes this shell ask muster; empty if muster does not know the shell.

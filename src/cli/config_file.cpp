@@ -106,7 +106,7 @@ Result<std::shared_ptr<const ConfigFile>> parsed_file(std::string path, std::str
   return file;
 }
 
-// The flag's own validators check the value.
+// Gives the flag the value in the file. The flag's own validators check it.
 Result<void> give(CLI::Option& option, const hosts::Setting& setting, const std::string& file) {
   const auto key = std::find_if(job_keys().begin(), job_keys().end(),
                                 [&](const auto& one) { return one.name == setting.key; });

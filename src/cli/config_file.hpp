@@ -17,7 +17,7 @@ struct ConfigFile {
   std::string path = {};  // empty if there is none
   std::string text = {};
   hosts::Config config = {};  // including the requested profile
-  // The last one of a name counts; filled by take_config.
+  // Filled by take_config. If a name occurs more than once, the last one counts.
   std::vector<hosts::Variable> variables = {};
 };
 

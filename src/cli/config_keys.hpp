@@ -15,7 +15,7 @@ enum class KeyType {
   kText,
   kCount,  // at least 1
   kCountFrom0,
-  kRanksPerHost,  // a count, or a part that hosts have, such as their GPUs
+  kRanksPerHost,  // a count, or auto, cpu or gpu
   kNodes,         // a count, or MIN:MAX
   kEngine,
   kYesNo,
@@ -33,8 +33,8 @@ struct ConfigKey {
   std::string_view off_flag = {};  // for a kYesNo key: the flag that means false
 };
 
-// All keys. `environment`, `env_file` and `profiles` have no flag; the flags of the others belong
-// to `run`.
+// All keys that have a flag, which belongs to `run`. The others are `environment`, `env_file` and
+// `profiles`.
 [[nodiscard]] std::span<const ConfigKey> config_keys();
 
 // Only the keys that describe the job, for hosts::parse_config.

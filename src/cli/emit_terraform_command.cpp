@@ -24,8 +24,8 @@ struct TerraformOptions {
   bool force = false;
 };
 
-// The files that are missing in the folder or differ from it. Files that differ are an error
-// without --force.
+// The files to write: those that the folder lacks or has with different content. Different content
+// is an error without --force.
 Result<std::vector<emit::File>> files_to_write(const TerraformOptions& options,
                                                const std::string& folder) {
   std::vector<emit::File> result;

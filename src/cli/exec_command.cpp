@@ -40,7 +40,8 @@ struct ExecOptions {
   std::size_t fan_out = 64;
 };
 
-// Ends this process if its reader has gone, because the commands may run for hours.
+// Prints the text. Ends this process if the reader of its output has gone, because the commands may
+// run for hours.
 void show(sys::Stream stream, const std::string& text) {
   if (stream == sys::Stream::kErr) return sys::write_err(text);
   sys::write_out(text);
@@ -90,7 +91,8 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
   for (const remote::Group& group : remote::group_equal(err)) sys::write_err(to_text(group));
 }
 
-// Opens a session first, so that muster can explain why a host cannot be reached.
+// Returns the command line of the shell. Opens a session to the host first, so that muster can
+// explain why the host cannot be reached.
 Result<std::vector<std::string>> words_for_shell(const SshHosts& hosts, const std::string& line) {
   const std::string& host = hosts.names.front();
   if (host == hosts.ssh.this_machine) {
@@ -106,7 +108,7 @@ Result<std::vector<std::string>> words_for_shell(const SshHosts& hosts, const st
   return remote::interactive_words(hosts.ssh, host, line, on_terminal);
 }
 
-// Replaces this process by a shell on this machine or by ssh. Returns only if that fails.
+// Replaces this process with a shell on this machine or with ssh. Returns only if that fails.
 Result<int> exec_interactively(const ExecOptions& options) {
   MUSTER_TRY(SshHosts hosts, find_ssh_hosts(options.cluster));
   if (hosts.names.size() != 1) {

@@ -9,7 +9,7 @@
 namespace muster::cli {
 
 // A cluster's DNS may know the name of the first pod only after other pods have started, and
-// libraries treat an unknown name as an error. torchrun would wait equally long for the first pod.
+// libraries treat an unknown name as an error. torchrun would wait for the first pod just as long.
 constexpr std::chrono::seconds kFirstPodTakes{600};
 
 // Returns once the name of the first pod resolves, and at once outside of pods. Returns the signal

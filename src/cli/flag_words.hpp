@@ -18,7 +18,7 @@ namespace muster::cli {
 [[nodiscard]] std::string_view long_name(const Flag& flag);
 
 // The position of NAME=value in a word such as -xNAME=value. If NAME=value is the next word, the
-// size of this word. Nothing if the word has no flag with a secret value.
+// size of `word`. Nothing if `word` is no flag with a secret value.
 [[nodiscard]] std::optional<std::size_t> find_secret(const std::string& word);
 
 // Turns -x NAME=value into -x NAME.
@@ -30,7 +30,7 @@ namespace muster::cli {
 // The words for the `muster run` inside the Slurm job.
 [[nodiscard]] Words slurm_job_words(const Words& words);
 
-// The stored words, in which flags that were typed together with --again replace stored ones.
+// The stored words. Flags that were typed together with --again replace the same flags in them.
 [[nodiscard]] Words again_words(const Words& stored, const Words& typed);
 
 }  // namespace muster::cli

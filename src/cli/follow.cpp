@@ -18,7 +18,7 @@ namespace muster::cli {
 namespace {
 
 constexpr int kLookAtLeast = 500;  // ms; changes on another machine give no notification
-// In ms. Needed for lines that are held back to be joined with equal ones.
+// In ms; used while lines wait to be joined with equal ones.
 constexpr int kLookAtLines = 50;
 
 volatile std::sig_atomic_t interrupt_came = 0;

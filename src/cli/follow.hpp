@@ -33,7 +33,8 @@ void show_stored(const std::string& folder, const Watching& how);
 // restarts, or until the user leaves. Returns the folder of the last attempt that was shown.
 [[nodiscard]] std::string follow_run(std::string folder, const Watching& how);
 
-// Tells a user who leaves how to come back and how to end the run. Returns the exit code.
+// Tells the user, who has pressed Ctrl-C, how to watch the run again and how to end it. Returns the
+// exit code.
 [[nodiscard]] int leave_running(const std::string& folder);
 
 }  // namespace muster::cli

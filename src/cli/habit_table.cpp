@@ -1,6 +1,6 @@
 // The table of habits, one row each: flags of other launchers and what muster does with them. Other
-// spellings of muster's own flags are in the tables of these flags. Flags of one engine are in its
-// row of engines/table.cpp.
+// spellings of muster's own flags are in the tables of those flags. Flags of a single engine are in
+// the engine's row of engines/table.cpp.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -26,14 +26,15 @@ unexpected<Error> refusal(const Given& given, std::string hint) {
                           .hint = std::move(hint)});
 }
 
-// Replaces the flag by muster's own flag in `text`, which may include a value.
+// Replaces the flag with the flag of muster's own in `text`, which may include a value.
 Result<Words> same(const Habit& habit, const Given& given) {
   Words words = split(habit.text, ' ');
   words.insert(words.end(), given.values.begin(), given.values.end());
   return words;
 }
 
-// Accepts the flag if muster behaves so anyway.
+// Accepts a flag that needs no translation, because muster already behaves that way. Rejects values
+// that are not in `only`.
 Result<Words> done(const Habit& habit, const Given& given) {
   const Words accepted = split(habit.only, ' ');
   const bool is_so = accepted.empty() || std::find(accepted.begin(), accepted.end(),

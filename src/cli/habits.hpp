@@ -1,6 +1,6 @@
-// Reads the flags of users who come from torchrun, mpirun, hydra, srun and DeepSpeed ("habits") as
-// muster's own, or rejects them with the right spelling. Pure. docs/habits.md shows the table to
-// users.
+// Translates the flags that users know from torchrun, mpirun, hydra, srun and DeepSpeed ("habits")
+// into muster's own, or rejects them and says what to use instead. Pure. docs/habits.md shows the
+// table to users.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,8 @@ struct Given {
 struct Habit {
   std::string_view names;  // all spellings, separated by blanks; "--name" also matches "-name"
   int values = 0;          // how many values follow it
-  // Returns muster's own words instead of the flag; none if muster behaves so anyway.
+  // Returns the words of muster's own that replace the flag; none if muster already behaves that
+  // way.
   Result<Words> (*read)(const Habit& habit, const Given& given) = nullptr;
   std::string_view text = {};    // for `read`: muster's flag, or what to do instead
   std::string_view only = {};    // accepted values, separated by blanks; empty: all
@@ -40,12 +41,13 @@ struct Habit {
 };
 
 [[nodiscard]] std::span<const Habit> habits();
-[[nodiscard]] bool refuses(const Habit& habit);  // whatever its value
+[[nodiscard]] bool refuses(const Habit& habit);  // whatever the flag's value
 
-// The non-empty parts between the marks.
+// The parts of the text between the marks, without empty ones.
 [[nodiscard]] Words split(std::string_view text, char mark);
 
-// All flags of a command, in every spelling ("-H", "--host"), and whether each takes a value.
+// All flags of a command, in every spelling ("-H", "--host"). The value says whether the flag takes
+// one.
 using Flags = std::map<std::string, bool, std::less<>>;
 
 // Replaces underscores in the flag, so that --nproc_per_node becomes --nproc-per-node. The value
@@ -68,7 +70,8 @@ using ReadLine = Result<Line>(const Words& words, const Flags& own);
 // The number of words between the command's name and its first flag.
 [[nodiscard]] std::size_t leading_arguments(const Words& words);
 
-[[nodiscard]] bool asks_for_help(const Words& words);  // right after the command's name
+// Whether the command's name is followed by a request for help, or by nothing.
+[[nodiscard]] bool asks_for_help(const Words& words);
 
 // Splits words and program like in_own_words, for a command that accepts no flags of other
 // launchers.

@@ -75,8 +75,8 @@ Result<hosts::Instances> read_instances(const HostsOptions& options) {
   return hosts::parse_terraform({.text = *text, .name = path});
 }
 
-// An expression for -H: the workers by the addresses that the launcher uses, or from outside the
-// launcher itself.
+// An expression for -H: the workers' private addresses, which the launcher uses, or the launcher's
+// public address if `is_outside`.
 Result<std::string> expression_of(const hosts::Instances& instances, bool is_outside) {
   if (!is_outside) {
     std::string text;

@@ -1,4 +1,4 @@
-// muster lab: simulates hosts by namespaces, to practise before paying for machines.
+// muster lab: simulates hosts with namespaces, to practise before paying for machines.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -54,8 +54,8 @@ Result<void> need_root() {
       .hint = "run the same command with sudo"});
 }
 
-// Directories where Python packages usually are, to hide torch there: the lab's launcher must not
-// have it by accident.
+// The torch packages in the usual directories of Python. They are hidden from the lab's launcher,
+// which must not have torch by accident.
 std::vector<std::string> torch_folders() {
   std::vector<std::string> found;
   std::error_code ignored;
@@ -198,7 +198,7 @@ Result<int> lab_link(const LabOptions& options) {
   });
 }
 
-// `examples` consists of two lines.
+// Adds a command of `muster lab`. `examples` has two lines.
 CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char* name,
               const char* help, const char* examples,
               std::function<Result<int>(const LabOptions&)> run) {

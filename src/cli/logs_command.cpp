@@ -63,8 +63,8 @@ Result<run::LogWish> wish_of(const LogsOptions& options) {
   return wish;
 }
 
-// Fails if the run does not have the rank or host. Otherwise the empty output would look as if they
-// had printed nothing.
+// Fails if the run does not have the rank or host. Without this check, the output would be empty,
+// as if the rank or host had printed nothing.
 Result<void> check_wish(const run::LogWish& wish, const std::string& folder) {
   const auto about = run::read_about(folder);
   if (!about) return {};  // an older muster did not write it

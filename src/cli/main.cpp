@@ -1,4 +1,4 @@
-// The only place that ends the process. Its table turns errors into exit codes.
+// muster's main function, and the only table that turns errors into exit codes.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -53,7 +53,8 @@ void hide_value(char* given) {
   if (equals != nullptr) std::memset(equals + 1, '*', std::strlen(equals + 1));
 }
 
-// Recognises the flags of srun (--export=NAME=value) and mpiexec, with one or two dashes.
+// Whether the flag takes a list of variables, as srun's --export=NAME=value and mpiexec's -envlist
+// do. It may have one or two dashes.
 bool is_list_of_variables(std::string_view flag) {
   if (!flag.starts_with('-')) return false;
   flag.remove_prefix(flag.starts_with("--") ? 2 : 1);
@@ -102,7 +103,8 @@ constexpr std::array kReaders = {
     Reader{"exec", read_exec_line},
 };
 
-// Finds the place where muster's words end and the program begins.
+// Splits the line into muster's words, translated if they belong to another launcher, and the
+// program.
 Result<Line> split(const Words& words, const CLI::App& app) {
   for (const Reader& reader : kReaders) {
     if (!words.empty() && words.front() == reader.command) {
@@ -196,7 +198,7 @@ int run(int argc, char** argv) {
 
 namespace {
 
-// Each session needs three descriptors per host, and the usual limit is 1024.
+// The sessions need three descriptors per host, and the usual limit is 1024.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

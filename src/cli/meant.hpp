@@ -7,8 +7,9 @@
 
 namespace muster::cli {
 
-// Returns the known word that begins with `typed` or differs from it by one or two typing mistakes;
-// empty if there is none. Leading dashes are ignored. Words of one letter match nothing.
+// Returns the known word that differs from `typed` by a few typing mistakes (at most three, fewer
+// in short words), or else one that begins with `typed`; empty if there is none. Leading dashes are
+// ignored. Words of one letter match nothing.
 [[nodiscard]] std::string meant(std::string_view typed, std::span<const std::string> known);
 
 }  // namespace muster::cli

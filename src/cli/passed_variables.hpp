@@ -7,8 +7,8 @@
 
 namespace muster::cli {
 
-// Sorted. Their values are words and numbers that mean the same on every host, and never a path,
-// device, interface, address or secret.
+// The names, sorted. The values are words and numbers that mean the same on every host, and never a
+// path, device, interface, address or secret.
 [[nodiscard]] std::span<const std::string_view> always_passed();
 
 [[nodiscard]] bool is_always_passed(std::string_view name);

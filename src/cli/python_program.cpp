@@ -9,7 +9,7 @@ namespace muster::cli {
 namespace {
 
 constexpr const char* kPython =
-    "python3";  // of the activated environment, and of systems without one
+    "python3";  // of the activated environment, or of the system if there is none
 
 bool needs_python(const std::string& name, const ScriptHere& here) {
   if (!name.ends_with(".py")) return false;

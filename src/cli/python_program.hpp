@@ -1,5 +1,5 @@
-// Adds python3 to a Python script that is started without it, as torchrun does, and finds out
-// whether the script mentions MPI, which torchrun does not start. Pure.
+// Puts python3 before a Python script that is started without it, as torchrun does. Also finds out
+// whether the script mentions MPI, which does not work under torchrun. Pure.
 #pragma once
 
 #include <string>
@@ -16,14 +16,14 @@ struct ScriptHere {
 };
 
 // The program with its interpreter: "python3 train.py" for "train.py", "python3 -m package.train"
-// for a module. Unchanged if PATH contains the program, or if its path is given and the file can be
-// executed.
+// for a module. Unchanged if it is no .py file, if it is given with a directory and can run by
+// itself, or if PATH has it and the current directory does not.
 [[nodiscard]] std::vector<std::string> with_interpreter(std::vector<std::string> program,
                                                         bool is_module, const ScriptHere& here);
 
 // The Python code that a program runs. Both fields are empty if there is none, or if it is unknown.
 struct PythonCode {
-  // Only the first that exists counts; relative to the current directory.
+  // The program runs the first of these that exists. Relative to the current directory.
   std::vector<std::string> files = {};
   std::string text = {};  // given as `python -c TEXT`
 };

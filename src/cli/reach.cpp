@@ -28,13 +28,14 @@ using engines::HostsBy;
 constexpr int kConnectSeconds = 10;  // at most
 
 // Variables by which users configure srun. muster removes them, because its steps use a line-based
-// protocol that they would garble. SLURM_NTASKS_PER_NODE would make every step of another shape
-// print a warning.
+// protocol that they would garble. SLURM_NTASKS_PER_NODE would make every step with another number
+// of tasks print a warning.
 constexpr std::array kNotForSteps = {
     "SLURM_LABELIO",    "SLURM_UNBUFFEREDIO", "SLURM_STDINMODE",      "SLURM_STDOUTMODE",
     "SLURM_STDERRMODE", "SLURM_HOSTFILE",     "SLURM_NTASKS_PER_NODE"};
 
-// In a Slurm job with another engine, the user hardly means only this machine.
+// If the user names no hosts, the job runs on this machine. Inside a Slurm job this is rejected,
+// because a user who chose another engine there hardly means only this machine.
 WithoutHosts without_hosts() {
   const auto allocated = in_allocation();
   return allocated && !*allocated ? WithoutHosts::kThisMachine : WithoutHosts::kRefused;
@@ -60,8 +61,8 @@ Result<Reach> over_ssh(const JobOptions& options) {
   return reach;
 }
 
-// Whether the user named hosts, which muster then reaches over ssh everywhere. A muster.yaml that
-// muster found by itself may be meant for another machine than this pod, so only the file of
+// Whether the user named hosts. If so, muster reaches them over ssh, even from a pod. A muster.yaml
+// that muster found by itself may be meant for another machine than this pod, so only the file of
 // --config counts.
 bool names_hosts(const ClusterOptions& options) {
   if (!options.expression.empty() || !options.hostfile.empty()) return true;
@@ -112,7 +113,8 @@ std::optional<std::vector<hosts::Host>> within(const hosts::Allocation& allocati
   return kept;
 }
 
-// Returns nothing if the user asked for hosts outside the allocation.
+// Reaches the hosts by steps of the allocation. Returns nothing if the user asked for hosts outside
+// it.
 Result<std::optional<Reach>> by_steps(const JobOptions& options,
                                       const hosts::Allocation& allocation) {
   ClusterOptions named = options.cluster;
@@ -132,7 +134,8 @@ Result<std::optional<Reach>> by_steps(const JobOptions& options,
   }
   if (!kept) return std::optional<Reach>();
   reach.cluster.hosts = *std::move(kept);
-  // May differ from the number of tasks that Slurm was asked for.
+  // The user's number of ranks per host counts, even if Slurm was asked for another number of
+  // tasks.
   if (options.job.ranks_per_host > 0) {
     for (hosts::Host& host : reach.cluster.hosts) host.slots = 0;
   }

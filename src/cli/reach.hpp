@@ -41,7 +41,7 @@ struct Reach {
 // work in pods.
 [[nodiscard]] Result<std::optional<hosts::Pod>> find_pod(const JobOptions& options);
 
-// Fails if --engine contradicts the place in which muster runs.
+// Finds out how to reach the hosts. Fails if --engine contradicts the place in which muster runs.
 [[nodiscard]] Result<Reach> find_reach(const JobOptions& options);
 
 }  // namespace muster::cli

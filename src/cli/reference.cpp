@@ -60,7 +60,8 @@ Json config_flags() {
   return all;
 }
 
-// `muster why` names the directory of its evidence; the file has no need to.
+// The output of `muster why --json` also names the directory of the evidence. The stored verdict,
+// which is in that directory, does not.
 Json why_schema() {
   Json schema = why::verdict_schema();
   schema["properties"]["evidence"] = {{"type", "string"}};

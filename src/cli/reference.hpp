@@ -1,4 +1,4 @@
-// What tools/write_reference makes docs/reference from.
+// The data from which tools/write_reference makes docs/reference.
 #pragma once
 
 #include <string>

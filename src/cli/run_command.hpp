@@ -7,9 +7,9 @@
 
 namespace muster::cli {
 
-// A program that belongs to muster. Returns its path if it is beside this binary; the hosts have
-// the same path if the directory is shared or the program is installed there too. Otherwise returns
-// the name, which the hosts look up in PATH.
+// Finds a program that belongs to muster. Returns its path if it is beside this binary; the hosts
+// must then have it at the same path, in a shared directory or because it is installed there too.
+// Otherwise returns `name`, which the hosts look up in PATH.
 [[nodiscard]] std::string own_program(const char* name);
 
 // `words` are the flags of `muster run`, needed if Slurm must be asked for hosts first.

@@ -39,7 +39,7 @@ Lines last_of(const Lines& lines, std::size_t most, const std::string& label) {
   return last;
 }
 
-// What the user can look at next.
+// The lines that say what the user can look at next.
 Lines next_lines(const run::Verdict& verdict, const std::string& run_id,
                  const ExplainedRun& explained) {
   Lines lines;

@@ -16,7 +16,8 @@ struct ExplainedRun {
   std::string left_out = {};  // describes what was not read; empty if all was read
 };
 
-// `explained` is empty if nobody looked for a cause. `most` limits the number of lines.
+// `explained` is empty if muster did not look for a cause, or could not. `most` limits the number
+// of lines.
 [[nodiscard]] std::vector<std::string> ending_lines(const run::Verdict& verdict,
                                                     const std::string& run_id,
                                                     const std::optional<ExplainedRun>& explained,

@@ -63,7 +63,8 @@ class EndsReader {
   [[nodiscard]] const std::string& left_out() const { return left_out_; }
 
  private:
-  // Returns whether the part was read completely. The file may have grown since.
+  // Returns whether the part was read completely. Reads at most `most` bytes, because the file may
+  // have grown since its size was read.
   bool read_part(explain::Scan& scan, const sys::Fd& file, off_t most) {
     off_t left = most;
     bool in_time = true;

@@ -11,7 +11,8 @@
 
 namespace muster::cli {
 
-// The file with kernel messages of the hosts during the run, such as "n2 Out of memory: ...".
+// The file with the hosts' kernel messages during the run, in lines such as "n2 Out of memory:
+// ...".
 constexpr const char* kKernelFile = "kernel";
 
 enum class Reading {
@@ -19,12 +20,12 @@ enum class Reading {
   kEnds,  // only the beginning and end of each file, within a short time
 };
 
-// `summary` is that of the run's record; nothing if there is no record yet.
+// `summary` is the summary of the run's record; nothing if there is no record yet.
 [[nodiscard]] Result<ExplainedRun> explain_folder(const std::string& folder,
                                                   const std::optional<run::Summary>& summary,
                                                   Reading reading);
 
-// Scans the whole file; "-" is standard input. `name` is the user's name for it.
+// Scans the whole file; "-" is standard input. The explanation calls the file `name`.
 [[nodiscard]] Result<void> scan_file(explain::Scan& scan, const std::string& path,
                                      const std::string& name);
 

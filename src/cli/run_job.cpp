@@ -89,7 +89,8 @@ std::string first_error(const Surveyed& all) {
   return {};
 }
 
-// Notes need no action. They are shown by `check`, and here if the run is rejected or verbose.
+// Leaves out notes, which need no action, unless `with_notes` is set because the run is rejected or
+// verbose.
 std::string findings_text(std::vector<checks::Finding> findings, bool with_notes) {
   if (!with_notes) {
     std::erase_if(findings, [](const checks::Finding& finding) {
@@ -99,8 +100,8 @@ std::string findings_text(std::vector<checks::Finding> findings, bool with_notes
   return checks::to_text(findings, sys::shows_colours(STDERR_FILENO));
 }
 
-// The hosts with ranks. For a host that did not answer, assumes as many ranks as the largest number
-// on another host.
+// The hosts with ranks. For a host that did not answer, the number of ranks may depend on its
+// unknown hardware; then assumes as many ranks as the largest number on another host.
 std::vector<hosts::Host> members_of(const Surveyed& all) {
   int most = 1;
   for (const layout::Placement& placement : all.layout.placements) {
@@ -119,7 +120,7 @@ std::vector<hosts::Host> members_of(const Surveyed& all) {
 }
 
 // Names variables of the ranks' libraries that the user may expect on other hosts but that are not
-// passed. Slurm passes all variables.
+// passed. Returns nothing inside a Slurm allocation, because Slurm passes all variables.
 std::string left_variables_text(const Surveyed& all) {
   const auto& placements = all.layout.placements;
   const bool elsewhere =
@@ -188,7 +189,8 @@ class RunStage : public run::Stage {
   launch::Plan plan_;
 };
 
-// Keeps the number of ranks on each host as it was in the first attempt.
+// The job on these hosts. Each has as many ranks as in the first attempt, or as the host that it
+// replaces.
 JobOptions RunStage::job_on(const std::vector<hosts::Host>* members) const {
   JobOptions job = options_.job;
   if (members == nullptr) return job;
@@ -220,7 +222,7 @@ Result<run::Look> RunStage::look(const run::Turn& turn, const std::vector<hosts:
                    .max_restarts = all_->job.max_restarts};
 }
 
-// The next attempt would reuse a connection to a host that did not answer, so forget those first.
+// Forgets the connections to bad hosts first, because the next attempt would reuse them.
 void RunStage::close(std::span<const run::BadHost> bad) {
   if (!all_) return;
   for (const run::BadHost& one : bad) all_->transport->forget(one.host);
@@ -233,7 +235,7 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
     for (const std::string& why : all_->layout.why) sys::print_err("muster: {}\n", printable(why));
   }
   MUSTER_TRY(folder_, run::make_run_folder(turn.id()));
-  // Already written when it was detached.
+  // If the run was detached, detach() has already written the owner.
   const bool is_ours = run::living_owner(folder_) == ::getpid();
   if (!is_ours) MUSTER_CHECK(run::write_owner(folder_));
   if (turn.number == 0) {

@@ -1,4 +1,4 @@
-// The attempts of `muster run` with real hosts.
+// Runs the attempts of `muster run` on real hosts.
 #pragma once
 
 #include "cli/command.hpp"

@@ -1,5 +1,5 @@
-// What must be true before an earlier run is started again: no other process does so, and the last
-// attempt has ended.
+// Ensures what must be true before an earlier run is started again: no other process is doing the
+// same, and the last attempt has ended.
 #pragma once
 
 #include <string>

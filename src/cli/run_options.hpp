@@ -31,15 +31,16 @@ struct RunOptions {
   bool json = false;
 };
 
-// Add the flags of `run`, of `train` (without those that only `run` has), and of `submit`.
+// These three add the flags of `run`, those of them that `train` has too, and the flags of
+// `submit`.
 void add_run_options(CLI::App& command, RunOptions& options);
 void add_start_options(CLI::App& command, RunOptions& options);
 void add_submit_options(CLI::App& command, RunOptions& options);
 
-// Adds the flags that all three have: those that describe the job.
+// Adds the flags that all three commands have: those that describe the job.
 void add_described_options(CLI::App& command, RunOptions& options);
 
-// The flags of all three. If two have the same name, they differ only in --help.
+// The flags of all three commands. If two have the same name, find_flag returns the first.
 [[nodiscard]] std::span<const Flag> run_flags();
 
 }  // namespace muster::cli

@@ -53,7 +53,8 @@ Result<int> conclude(const Result<run::Ending>& result, const std::string& path,
   const run::Ending ending = ending_of(result);
   if (ending.told) return ending.code;
   const auto written = write_ending(path, ending, run_id);
-  // This error may be about the same file, which must be reported only once.
+  // A usage error may be about the file of --status, so do not report that this file could not be
+  // written.
   if (!result && result.error().code == ErrorCode::kUsage) return unexpected(result.error());
   if (!written) sys::print_err("muster: {}\n", to_text(written.error()));
   if (!result) sys::print_err("muster: {}\n", to_text(result.error()));

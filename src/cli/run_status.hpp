@@ -17,8 +17,9 @@ namespace muster::cli {
 
 [[nodiscard]] Result<void> begin_status(const std::string& path, const std::string& run_id);
 
-// Reports whose exit code it is, unless another muster process has done so. Only a usage error is
-// returned as an Error.
+// Returns the exit code. Before that, writes the file and prints whose exit code it is, unless
+// another muster process has done so. Prints every Error itself except a usage error, which it
+// returns.
 [[nodiscard]] Result<int> conclude(const Result<run::Ending>& result, const std::string& path,
                                    const std::string& run_id);
 

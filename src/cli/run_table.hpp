@@ -14,7 +14,7 @@ namespace muster::cli {
 [[nodiscard]] std::string run_table(std::span<const run::PastRun> runs, double now_s,
                                     std::size_t width);
 
-// Returns "12s", "3m20s", "2h05m" or "4d". Times below ten seconds have one decimal.
+// Returns "12s", "3m20s", "2h05m" or "4d03h". Times below ten seconds have one decimal.
 [[nodiscard]] std::string time_text(double seconds);
 
 // Returns "ok" or "failed (3)".

@@ -1,4 +1,4 @@
-// What was known and decided before an attempt began. It is stored in the attempt's folder.
+// Stores in an attempt's folder what was known and decided before the attempt began.
 #pragma once
 
 #include <span>

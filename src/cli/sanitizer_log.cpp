@@ -18,7 +18,8 @@ extern "C"
 
 namespace {
 
-// Provokes a fault, so that a test can check that sanitisers report it.
+// Provokes a fault if MUSTER_PROVOKE_FAULT is set, so that a test can check that sanitisers report
+// it.
 [[maybe_unused]] const int provoked = [] {
   if (std::getenv("MUSTER_PROVOKE_FAULT") == nullptr) return 0;
   const std::unique_ptr<volatile int[]> two(new int[2]{});

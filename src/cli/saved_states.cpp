@@ -19,9 +19,9 @@
 namespace muster::cli {
 namespace {
 
-// Host names are validated, so only the zone of an IPv6 address can contain a character to replace.
-// A name of 253 bytes would be too long for a file name with the suffixes of the file and its
-// temporary copy.
+// The name of the file for a host's state. Host names are validated, so only the zone of an IPv6
+// address can contain a character to replace. Long names are shortened: the longest host names have
+// 253 bytes, and with the suffix of the temporary copy they would be too long for a file name.
 std::string file_name(std::string_view host) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";

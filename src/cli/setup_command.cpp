@@ -37,7 +37,7 @@ struct SetupOptions {
   bool json = false;
 };
 
-// What happened on one host.
+// Says what happened on one host.
 std::string told(const setup::HostResult& result, bool dry_run) {
   std::string text;
   for (const std::string& change : result.changes) text += fmt::format("  {}\n", change);

@@ -29,8 +29,8 @@ std::string shown(const RunOptions& options, const launch::Words& words) {
   return line + sys::quote(words);
 }
 
-// Replaces this process by salloc; returns only if that fails. The values of -x become part of the
-// environment only here, so that they cannot influence which salloc is found.
+// Replaces this process with salloc; returns only if that fails. The values of -x become part of
+// the environment only here, so that they cannot influence which salloc is found.
 Error become(launch::Words words, const launch::Words& variables) {
   if (const auto found = sys::find_program(words.front())) words.front() = *found;
   for (const std::string& entry : variables) {
@@ -59,8 +59,8 @@ pid_t command_of(pid_t salloc) {
   return 0;
 }
 
-// The signals to handle, without those that nohup or a script's background job ignores. Blocking an
-// ignored signal would still deliver it to sigwait.
+// The signals to handle, without those that nohup or a script's background job ignores. Those must
+// not be blocked, because sigwait would report them although they are ignored.
 sigset_t watched_signals() {
   sigset_t set;
   (void)::sigemptyset(&set);
@@ -72,8 +72,8 @@ sigset_t watched_signals() {
   return set;
 }
 
-// Waits until salloc has ended. Passes signals on to the run, which then ends in order and with its
-// own exit code.
+// Waits until salloc has ended. Passes signals on to the run, which then ends in an orderly way and
+// with its own exit code.
 int watch(pid_t salloc, const sigset_t& signals) {
   int got = 0;  // signal that came before the run had begun
   while (true) {

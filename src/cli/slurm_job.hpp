@@ -10,13 +10,13 @@ namespace muster::cli {
 // The flags for salloc or sbatch.
 [[nodiscard]] Result<launch::Words> slurm_flags(const RunOptions& options, const Program& program);
 
-// This binary and the words of `muster run`, for use inside the allocation. `words` are what the
-// user typed, without the name of the command.
+// The command line of the `muster run` inside the allocation. It begins with the path of this
+// binary. `words` are what the user typed, without the name of the command.
 [[nodiscard]] Result<launch::Words> run_words(const launch::Words& words, const Program& program);
 
-// Runs `salloc ... muster run ...`. The values of -x are in its environment and not on its command
-// line. It waits for the hosts, ends with the exit code of the run and releases the hosts. With
-// --dry-run, only prints that command line.
+// Runs `salloc ... muster run ...`. The values of -x are in the environment of salloc and not on
+// its command line. salloc waits for the hosts, runs the command, releases the hosts and exits with
+// the exit code of the run. With --dry-run, only prints the command line.
 [[nodiscard]] Result<int> allocate_and_run(const RunOptions& options, const launch::Words& words,
                                            const Program& program);
 

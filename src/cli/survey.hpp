@@ -34,11 +34,12 @@ struct Surveyed {
   std::string compared = {};         // which software of the ranks was compared
   std::string compared_states = {};  // which hosts were compared with their saved states
 
-  // Closes all sessions and waits for their end, so that later sessions on the hosts do not meet
-  // them. For callers that continue after the survey.
+  // Closes all sessions and waits for their end, so that later sessions do not find them still open
+  // on the hosts. For callers that continue after the survey.
   void close();
 
-  // Destroys members in the reverse order, because a session may still call back when it ends.
+  // Destroys the crew, the transport and the loop first and in this order, because a session that
+  // ends may still call back.
   ~Surveyed();
   Surveyed() = default;
   Surveyed(Surveyed&&) = default;

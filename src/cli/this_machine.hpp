@@ -15,7 +15,7 @@ namespace muster::cli {
 enum class NamedTwice { kRefused, kOverSsh };
 
 // Marks this machine (hosts::Host::here) and returns its name in the list. Returns an empty name if
-// it is not in the list, or if the list requires another user or port. Cost: one name resolution
+// it is not in the list, or if the cluster has a port or another user. Cost: one name resolution
 // per full name that may be this machine's.
 [[nodiscard]] Result<std::string> find_this_machine(hosts::Cluster& cluster, NamedTwice twice);
 

@@ -21,8 +21,8 @@ struct TrainCommand {
   std::string trainer;
 };
 
-// Does not look for the data set, which ranks need and this machine may not have. A relative path
-// is right for the ranks too, because they start in the current directory.
+// Fails without --dataset-dir. Does not look for the data set, because this machine need not have
+// it. A relative path needs no change, because the ranks start in the current directory too.
 Result<void> check_places(const trainflags::TrainOptions& options) {
   if (!options.dataset_dir.empty()) return {};
   return unexpected(

@@ -39,7 +39,8 @@ Error nothing_kept(const std::string& folder) {
           .hint = "to see why it failed: muster explain " + id};
 }
 
-// Asks the run if it is alive. Otherwise returns what was found while it was alive.
+// Returns the folder of an inspection: a new one if the run is alive, else the last one that was
+// stored while it was.
 Result<std::string> inspected(const std::string& folder, const WhyOptions& options) {
   if (run::living_owner(folder) == 0) {
     const std::string kept = run::newest_inspection(folder);

@@ -37,7 +37,7 @@ bool is_instance_type(std::string_view text) {
          consists_of(text.substr(dot + 1), "-");
 }
 
-// t2, t3, t3a and t4g, but not trn1.
+// True for t2, t3, t3a and t4g, but not for trn1.
 bool is_burstable(std::string_view type) {
   return type.size() > 1 && type.front() == 't' && hosts::is_digit(type[1]);
 }

@@ -29,14 +29,14 @@ constexpr int kMaxWorkers = 1000;  // each needs a key pair and an address in th
 // Rejects options that AWS or the module would reject later.
 [[nodiscard]] Result<void> check(const AwsOptions& options);
 
-// All files except the keys.
+// Returns all files except the keys.
 [[nodiscard]] std::vector<File> aws_files(const AwsOptions& options);
 
-// The names of the private keys that the module needs, each with its public half in NAME.pub: first
-// the one for logins, then one host key per instance.
+// Returns the names of the private keys that the module needs, each with its public half in
+// NAME.pub: first the one for logins, then one host key per instance.
 [[nodiscard]] std::vector<std::string> aws_keys(const AwsOptions& options);
 
-// The files that do not depend on the options.
+// Returns the files that do not depend on the options.
 [[nodiscard]] std::vector<File> aws_module_files();
 
 }  // namespace muster::emit

@@ -207,8 +207,8 @@ Json variable(const std::string& name, const std::string& value) {
   return {{"name", name}, {"value", value}};
 }
 
-// torchrun's variables with the pod's number, which muster reads. A TrainJob's runtime sets the
-// same ones.
+// Returns torchrun's variables, from which muster learns the pod's number and how many pods there
+// are. In a TrainJob, the runtime sets them.
 Json numbers_of(const K8sJob& job) {
   constexpr const char* kIndex = "metadata.annotations['batch.kubernetes.io/job-completion-index']";
   return Json::array(
@@ -231,8 +231,8 @@ void add_variables(const K8sJob& job, Json& variables) {
   }
 }
 
-// A limit is also the request if none is given. CPUs are only requested, because a limit would slow
-// ranks down even if CPUs are idle.
+// Memory and devices get a limit, which Kubernetes also takes as the request. CPUs are only
+// requested, because a limit would slow ranks down even if CPUs are idle.
 Json resources_of(const K8sJob& job) {
   Json limits = Json::object();
   if (!job.memory.empty()) limits["memory"] = job.memory;
@@ -279,7 +279,8 @@ void set_if_any(Json& object, const char* key, Json value) {
   if (!value.empty()) object[key] = std::move(value);
 }
 
-// What a container needs in both kinds of object. RDMA locks memory, which requires a capability.
+// Adds what a container needs in both kinds of object. RDMA locks memory, which requires a
+// capability.
 void add_mounts_and_rights(const K8sJob& job, Json& container) {
   if (!job.rdma.empty()) {
     container["securityContext"] = {{"capabilities", {{"add", Json::array({"IPC_LOCK"})}}}};

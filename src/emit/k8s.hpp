@@ -34,7 +34,7 @@ struct K8sJob {
   std::vector<std::string> variables = {};  // NAME=VALUE
   int max_restarts = 0;                     // restarts of the whole JobSet
   int port = 29500;                         // port of the rendezvous of a JobSet's pods
-  std::vector<std::string> program = {};    // starts as it is if it begins with "muster"
+  std::vector<std::string> program = {};    // run by muster, unless it begins with "muster"
 };
 
 // Returns the object as YAML. An Error names the flag with a value that Kubernetes would reject,

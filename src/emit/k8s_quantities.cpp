@@ -23,7 +23,8 @@ constexpr std::array kUnits = {Unit{"", 1},        Unit{"k", 1e3},     Unit{"M",
                                Unit{"Gi", 0x1p30}, Unit{"Ti", 0x1p40}, Unit{"Pi", 0x1p50},
                                Unit{"Ei", 0x1p60}};
 
-// The length of the number at the start of the text, which may contain one '.'; 0 if there is none.
+// Returns the length of the number at the start of the text; 0 if there is none. The number may
+// contain one '.'.
 std::size_t number_length(std::string_view text) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::string_view number = text.substr(0, end);
@@ -58,7 +59,7 @@ bool has_exponent(std::string_view suffix) {
          suffix.find_first_not_of("+-0123456789", 1) == std::string_view::npos;
 }
 
-// The unit that a user probably means with GB, gb, GiB or g.
+// Returns the unit that a user probably means with GB, gb, GiB or g.
 std::string meant_unit(std::string_view suffix) {
   if (suffix.empty() || suffix.front() == ' ') return "Gi";
   const char first = suffix.front();

@@ -14,7 +14,7 @@ namespace muster::emit {
 // Accepts a whole number of devices.
 [[nodiscard]] Refusal refuse_device_count(std::string_view text);
 
-// The number of bytes in a text that refuse_bytes accepts.
+// Returns the number of bytes that the text means. refuse_bytes must have accepted it.
 [[nodiscard]] double bytes_of(std::string_view text);
 
 }  // namespace muster::emit

@@ -30,7 +30,8 @@ bool is_letter_or_digit(char c) {
   return is_letter(c) || is_digit(c);
 }
 
-// The first character that `is_good` rejects and `others` does not contain; 0 if there is none.
+// Returns the first character that `is_good` rejects and `others` does not contain; 0 if there is
+// none.
 template <typename IsGood>
 char first_bad(std::string_view text, IsGood is_good, std::string_view others) {
   const auto bad = std::find_if(text.begin(), text.end(), [&](char c) {

@@ -58,7 +58,7 @@ struct Flags {
   std::string_view names;  // separated by blanks
   int values = 0;          // how many values follow each flag
   bool passed_on =
-      false;  // true: muster chooses the engine and passes the flag on; false: it only says how
+      false;  // true: muster uses this engine and passes the flag on; false: it says how to do so
 };
 
 struct Kind {
@@ -70,8 +70,8 @@ struct Kind {
   // An MPI has its launcher at the same path on all hosts. Its daemons connect to the machine on
   // which muster runs, and programs must be linked to a matching library.
   bool is_mpi = false;
-  // The program beside an MPI's launcher that the launcher starts on other hosts. The first one
-  // that exists counts.
+  // The program that an MPI's launcher starts on other hosts, in the directory of the launcher. The
+  // first one that exists counts.
   Words daemons = {};
   // Its launcher starts the ranks of every MPI with the same `pmi`. Otherwise only those of its own
   // major version.
@@ -91,7 +91,7 @@ struct Kind {
   std::string_view package = {};         // name on PyPI
   std::string_view before_install = {};  // what to try before the package is installed
   // Its libmpi opens this library when MPI starts, and `library_variable` can name another one.
-  // Empty if it does not.
+  // Empty if it opens none.
   std::string_view opens_library = {};
   std::string_view library_variable = {};
   // Flag that restricts the engine to a subnet; without it the engine may hang.
@@ -111,22 +111,22 @@ inline constexpr const char* kOpenMpi = "openmpi";
 inline constexpr const char* kMpich = "mpich";
 inline constexpr const char* kIntel = "intel";
 
-// All engines, in the order of --help.
+// Returns all engines, in the order of --help.
 [[nodiscard]] const std::vector<Kind>& all();
 
-// The engine with this word, or a row with nothing set if there is none.
+// Returns the engine with this word, or a row with nothing set if there is none.
 [[nodiscard]] const Kind& find(std::string_view word);
 
-// The first engine that reaches its hosts in this way.
+// Returns the first engine that reaches its hosts in this way.
 [[nodiscard]] const Kind& reached_by(HostsBy way);
 
-// The first engine that comes with PyTorch and reaches its hosts in this way.
+// Returns the first engine that comes with PyTorch and reaches its hosts in this way.
 [[nodiscard]] const Kind& with_pytorch(HostsBy way);
 
-// The variables of all engines, without duplicates, in the order of all().
+// Returns the rank variables of all engines, without duplicates, in the order of all().
 [[nodiscard]] std::vector<const RankVariables*> rank_variables();
 
-// The file names of all MPIs' launchers, without duplicates.
+// Returns the file names of all MPIs' launchers, without duplicates.
 [[nodiscard]] Words mpi_launchers();
 
 // Returns a name for people, such as "Open MPI 5.0.11". An unknown word is returned as it is.

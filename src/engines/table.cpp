@@ -36,7 +36,7 @@ const RankVariables slurm_ranks = {.told_by = "Slurm",
                                    .ranks_per_host = "SLURM_STEP_TASKS_PER_NODE",
                                    .of_manager = true};
 
-// For MPICH and for Intel MPI, which is derived from it: "Abort(7) on node 1 (rank 1 in comm 0):
+// MPICH, and Intel MPI, which is derived from it, print "Abort(7) on node 1 (rank 1 in comm 0):
 // ...".
 const Messages hydra_messages = {.cut_off = {"Communication error with rank"},
                                  .aborts = {{.before = "\nAbort(", .after = ") on node "}},

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLabel = 13;  // width of "  your code  "
 constexpr std::string_view kCut = "...";
 
-// How many lines each part may have.
+// How much of each part is shown.
 struct Room {
   std::size_t title = 0;  // lines
   std::size_t evidence = 0;

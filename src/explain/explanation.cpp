@@ -32,7 +32,8 @@ Tier tier_of_exception(const SeenException& seen) {
   if (seen.failure != nullptr && seen.failure->kind != Kind::kBenign) {
     return tier_of(*seen.failure);
   }
-  // Exceptions of Ctrl-C, and those by which launchers report that a rank failed.
+  // Exceptions that follow from Ctrl-C, from a failed rank (as launchers report it), or from a lost
+  // connection.
   constexpr std::array kFollowing = {"KeyboardInterrupt",    "ChildFailedError",
                                      "SignalException",      "BrokenPipeError",
                                      "ConnectionResetError", "ConnectionAbortedError"};
@@ -48,7 +49,7 @@ void name_ranks(Cause& cause, const Seen& seen) {
   cause.hosts.assign(seen.hosts.begin(), seen.hosts.end());
 }
 
-// The line of the rank that failed first. If it printed none, the first line.
+// Returns the line of the rank that failed first or, if that rank printed none, the first line.
 const Sighting& telling_sighting(const SeenFailure& seen, const RunKnowledge& run) {
   const auto found = std::find_if(seen.first.begin(), seen.first.end(), [&](const Sighting& one) {
     return run.first_failed_rank >= 0 && one.origin.rank == run.first_failed_rank;
@@ -80,7 +81,7 @@ Cause cause_of(const SeenException& seen) {
   return cause;
 }
 
-// Adds what other lines of the same failure tell.
+// Adds the values, ranks and hosts of other lines that show the same failure.
 void add_sighting(Cause& cause, const SeenFailure& seen, const RunKnowledge& run) {
   std::map<std::string, std::string> values = telling_sighting(seen, run).values;
   cause.values.merge(values);
@@ -88,9 +89,9 @@ void add_sighting(Cause& cause, const SeenFailure& seen, const RunKnowledge& run
   name_ranks(cause, seen);
 }
 
-// An exception whose message the catalogue knows, and that failure, are one candidate. Several
-// exceptions with such a message may have different reasons: of two "No module named ...", the
-// program may have handled one and not the other.
+// Makes one candidate of a failure and the exception whose message shows it. Further exceptions
+// that show the same failure are candidates of their own: of two "No module named ...", the program
+// may have handled one and not the other.
 std::vector<Candidate> candidates_of(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Candidate> candidates;
   std::map<const catalogue::Failure*, std::size_t> with_exception;
@@ -200,7 +201,7 @@ struct Certainty {
   const char* reason = "";
 };
 
-// What confirms a cause in addition to the log; nullptr if nothing does.
+// Returns what confirms a cause in addition to the log; nullptr if nothing does.
 const char* support_of(const Candidate& one) {
   if (one.is_proven) return "the system proves it";
   return one.cause.found_before.empty() ? nullptr : "the checks found it before the run too";
@@ -289,8 +290,8 @@ void set_values(Cause& cause, const RunKnowledge& run) {
   }
 }
 
-// The unusual lines of the log, followed by kernel messages of the failed rank's host if there is
-// room.
+// Returns the unusual lines of the log, followed by kernel messages of the failed rank's host if
+// there is room.
 std::vector<Oddity> oddities_of(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Oddity> oddities = evidence.oddities;
   oddities.insert(oddities.end(), run.kernel.oddities.begin(), run.kernel.oddities.end());

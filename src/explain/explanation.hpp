@@ -15,7 +15,7 @@ namespace muster::explain {
 enum class Confidence {
   kNone,    // the catalogue knows nothing in the log
   kLow,     // only warnings and consequences
-  kMedium,  // several causes are possible
+  kMedium,  // there is a cause, but it is not certain
   kHigh,    // one cause explains the log
 };
 
@@ -66,17 +66,18 @@ struct RunKnowledge {
   std::set<int> gave_up_ranks = {};  // ranks that failed with an exit code or by abort()
   bool ended_by_muster = false;      // although no rank had failed
   std::vector<CheckFinding> findings = {};
-  // Kernel messages since the run began: of that rank's host, and of the other hosts.
+  // Kernel messages since the run began: `kernel` from the host of the rank that failed first,
+  // `other_kernels` from the other hosts.
   Evidence kernel = {};
   Evidence other_kernels = {};
 };
 
 struct Explanation {
   Confidence confidence = Confidence::kNone;
-  std::string reason = {};         // why the confidence is this; empty if there is no cause
+  std::string reason = {};         // explains the confidence; empty with kNone
   std::vector<Cause> causes = {};  // the root cause first
   std::vector<Cause> consequences = {};
-  std::vector<Oddity> oddities = {};  // only if there is no cause
+  std::vector<Oddity> oddities = {};  // empty with kHigh or several causes
   std::string verdict = {};           // verdict of the run
   std::uint64_t lines = 0;
 };
@@ -87,7 +88,7 @@ struct Explanation {
   return cause.failure == nullptr && !cause.exception;
 }
 
-// Replaces "{host}" by its value, or by "HOST" if it has none. "{{" becomes a brace.
+// Replaces "{host}" with its value, or with "HOST" if it has none, and "{{" with a single brace.
 [[nodiscard]] std::string filled(const std::string& text,
                                  const std::map<std::string, std::string>& values);
 // Returns "high", for example.

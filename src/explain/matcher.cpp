@@ -91,7 +91,8 @@ class Matcher::Patterns {
     std::unique_ptr<RE2> regex;  // compiled when it is first needed alone
   };
 
-  // Needed if the automaton of all patterns exceeds its memory limit on this line.
+  // Tries each pattern alone. Needed if the automaton of all patterns exceeds its memory limit on
+  // this line.
   std::vector<Match> find_one_by_one(std::string_view line) {
     std::vector<Match> matches;
     for (std::size_t i = 0; i < all_.size(); ++i) {

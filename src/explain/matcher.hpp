@@ -26,7 +26,7 @@ class Matcher {
 
   // Sets `is_odd` if the line contains a word such as "error".
   [[nodiscard]] std::vector<Match> find(std::string_view line, bool& is_odd) const;
-  // The values of the named groups, made printable: "port" -> "29500".
+  // Returns the values of the named groups, made printable: "port" -> "29500".
   [[nodiscard]] std::map<std::string, std::string> values_of(const Match& match,
                                                              std::string_view line) const;
 

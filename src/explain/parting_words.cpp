@@ -13,7 +13,7 @@ constexpr std::size_t kMostRanks = 65536;
 constexpr std::size_t kMostHosts = 4096;
 constexpr std::size_t kLongestWords = 400;
 
-// Whether the line may tell why a rank ended. False for rulers, lines of Open MPI's crash report
+// Whether the line may say why a rank ended. False for rulers, lines of Open MPI's crash report
 // ("./heat(+0x2dcc)[0x563229468dcc]", "[n2:73] *** End of error message ***"), continuations of
 // other lines, Python warnings and progress bars.
 bool says_something(std::string_view text) {
@@ -63,7 +63,7 @@ void PartingWordsOfRanks::take_abort(const Origin& origin, int rank) {
     found->second.is_over = true;
     return;
   }
-  // Lines without a rank's label that follow are the engine's report, so ignore them.
+  // From here on, lines without a rank's label are the engine's report, so ignore them.
   Seen* const seen = seen_of({.host = origin.host});
   if (seen == nullptr || std::exchange(seen->is_over, true) || seen->last.text.empty()) return;
   seen->last.before_abort = true;

@@ -33,14 +33,15 @@ class PartingWordsOfRanks {
   };
   void take(const Origin& origin, std::string_view text, Meaning meaning, const Place& place,
             std::uint64_t order);
-  // Called for a line "MPI_Abort was called". The caller is `rank` if the line names it; with -1,
-  // it is the rank that printed the previous line.
+  // Takes a line that says that a rank called MPI_Abort: `rank`, or if the line does not name it
+  // (-1), the rank of `origin`. If both are unknown, it is whoever printed the last line without a
+  // label.
   void take_abort(const Origin& origin, int rank);
   // Ends a file. Ranks that printed something in it are ignored in later files: stderr is read
-  // first and tells more than stdout.
+  // first and says more about failures than stdout.
   void end_file();
-  // The last lines of ranks whose end nothing else explains, in the order in which they were
-  // printed. Resets this object.
+  // Returns the last lines of ranks whose end nothing else explains, in the order in which they
+  // were read. Resets this object.
   [[nodiscard]] std::vector<PartingWords> finish();
 
  private:

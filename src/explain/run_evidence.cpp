@@ -33,7 +33,7 @@ constexpr std::array kSignals = {
     SignalRow{.signal = SIGILL, .id = "mixed-cpu-isa"},
 };
 
-// What the signal means; nullptr if nothing is known.
+// Returns what the signal means; nullptr if nothing is known.
 const SignalRow* row_of(int signal) {
   const auto row = std::find_if(kSignals.begin(), kSignals.end(),
                                 [&](const SignalRow& one) { return one.signal == signal; });
@@ -54,8 +54,8 @@ bool is_memory_kill(const Failure& failure) {
   return failure.id == "host-oom-kill" || failure.id == "cgroup-oom-kill";
 }
 
-// Whether another error of the GPU may have caused this. GPU memory that ran out belongs to another
-// topic.
+// Whether an error of the GPU that the kernel's log shows may have caused this one. Excludes GPU
+// memory that ran out, which belongs to another topic of the catalogue.
 bool is_gpu_error(const Cause& cause) {
   constexpr std::array kWords = {"CUDA", "cuda", "NCCL", "GPU", "HIP"};
   return (cause.failure == nullptr || cause.failure->topic == "gpus") &&
@@ -80,7 +80,7 @@ bool names_process(std::string_view text, int pid) {
   return pid > 0 && text.find(fmt::format(" pid={},", pid)) != std::string_view::npos;
 }
 
-// Whether the output shows a cause that is, or may be, that of the first failure.
+// Whether the output shows a cause that concerns, or may concern, the rank that failed first.
 bool names_cause(const std::vector<Candidate>& of_output, const RunKnowledge& run) {
   return std::any_of(of_output.begin(), of_output.end(), [&](const Candidate& one) {
     return one.tier == Tier::kCause && one.doubt == nullptr &&
@@ -95,7 +95,7 @@ bool is_killed_for_memory(const RunKnowledge& run, const std::vector<Candidate>&
   return run.fatal_signal->signal == SIGKILL || !names_cause(of_output, run);
 }
 
-// The failures in the kernel's log that are not among `known`.
+// Returns the failures in the kernel's log that are not among `known`.
 std::vector<Candidate> new_candidates(const Evidence& kernel, const std::vector<Candidate>& known) {
   std::vector<Candidate> found;
   for (const SeenFailure& seen : kernel.failures) {
@@ -142,7 +142,8 @@ void add_kernels(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   candidates.insert(candidates.end(), elsewhere.begin(), elsewhere.end());
 }
 
-// Adds rank and host to a cause from an engine's line, which has no label.
+// Adds the rank that failed first, and its host, to a cause from an engine's line, which has no
+// label.
 void name_first(Cause& cause, const RunKnowledge& run) {
   if (!cause.ranks.empty() || !cause.hosts.empty()) return;
   cause.ranks = {run.first_failed_rank};
@@ -163,7 +164,7 @@ void add_signal(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   });
   if (failure == nullptr) return;
   if (told != candidates.end()) return name_first(told->cause, run);
-  // That failure is only a guess, and here the reason is known.
+  // "worker-sigkill" only guesses why a worker was killed, and here the reason is known.
   std::erase_if(candidates, [](const Candidate& one) {
     return one.cause.failure != nullptr && one.cause.failure->id == "worker-sigkill";
   });
@@ -228,7 +229,8 @@ bool is_explained(const PartingWords& words, const std::vector<Candidate>& candi
   });
 }
 
-// Uses the rank's last words as evidence if it ended itself by abort() and nothing else says why.
+// If the rank ended itself by abort() and nothing else says why, uses its last words as evidence
+// and returns true.
 bool is_reason_of_abort(const PartingWords& words, std::vector<Candidate>& candidates) {
   const auto aborted = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) {
     return one.cause.failure != nullptr && one.cause.failure->id == kAborted &&
@@ -240,7 +242,7 @@ bool is_reason_of_abort(const PartingWords& words, std::vector<Candidate>& candi
   return true;
 }
 
-// Merges equal words of several ranks into one cause.
+// If a candidate has the same words, adds the rank and host to it and returns true.
 bool add_to_equal(std::vector<Candidate>& candidates, const PartingWords& words) {
   const auto equal = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
     return is_parting_words(one.cause) && one.cause.text == words.text;

@@ -1,5 +1,5 @@
-// What is known about a run in addition to its output: kernel logs, how ranks ended, and findings
-// of the checks before the run. Pure.
+// Uses what is known about a run in addition to its output: kernel logs, how ranks ended, and
+// findings of the checks before the run. Pure.
 #pragma once
 
 #include <vector>

@@ -61,7 +61,7 @@ std::string shown(std::string_view text) {
   return printable(plain) + (text.size() > kLongestShown ? "..." : "");
 }
 
-// Replaces each number by '#', so that lines that differ only in numbers give the same text.
+// Replaces each number with '#', so that lines that differ only in numbers give the same text.
 std::string shape_of(std::string_view text) {
   constexpr std::size_t kLongest = 200;
   std::string shape;
@@ -271,7 +271,8 @@ class Scan::State {
                          .count = 1};
   }
 
-  // Forgets frequent lines, and then the older half of the rest if they are still too many.
+  // Forgets lines that occurred more than once and then, if there are still too many, the older
+  // half of the rest.
   void forget_oddities() {
     std::erase_if(odd_lines_, [](const auto& one) { return one.second.count > 1; });
     if (odd_lines_.size() < kMostOddities / 2) return;
@@ -326,7 +327,8 @@ class Scan::State {
     later_.pop_front();
   }
 
-  // The failure in the text. Prefers a cause to a consequence.
+  // Returns the failure that the text shows. If there are several, prefers a cause to a
+  // consequence.
   Match telling_match(std::string_view text) {
     bool is_odd = false;
     Match best;

@@ -42,11 +42,11 @@ struct SeenException {
   Exception exception;  // the first of equal exceptions
   Place place;
   std::uint64_t order = 0;
-  std::uint64_t last_order = 0;  // position of the last one in the same file
+  std::uint64_t last_order = 0;  // position of the last equal one in the file
   std::uint64_t count = 0;
   std::set<int> ranks = {};
   std::set<std::string> hosts = {};
-  // The failure to which the message belongs; nullptr if the catalogue does not know it.
+  // The failure that the message shows; nullptr if the catalogue does not know it.
   const catalogue::Failure* failure = nullptr;
   // Values of the named groups in that failure's pattern.
   std::map<std::string, std::string> values = {};
@@ -69,7 +69,7 @@ constexpr const char* kErrorFile = "err";
 struct Evidence {
   std::vector<SeenFailure> failures = {};        // in the order of their first lines
   std::vector<SeenException> exceptions = {};    // in the order in which they were first raised
-  std::vector<Oddity> oddities = {};             // the rarest and last ones
+  std::vector<Oddity> oddities = {};             // the rarest ones; of those, the last
   std::vector<PartingWords> parting_words = {};  // of ranks whose failure nothing else explains
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;

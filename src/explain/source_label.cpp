@@ -33,7 +33,7 @@ std::optional<int> number_in(std::string_view text) {
   return is_whole ? std::optional(number) : std::nullopt;
 }
 
-// The first number of "3" or "0-31,40".
+// Returns the first number of "3" or "0-31,40".
 std::optional<int> first_number(std::string_view ranks) {
   const std::size_t end = std::min(ranks.find_first_of("-,"), ranks.size());
   const bool is_range = std::all_of(ranks.begin() + static_cast<std::ptrdiff_t>(end), ranks.end(),
@@ -77,7 +77,8 @@ bool peel_musters(std::string_view& line, int ranks, Origin& origin) {
   return true;
 }
 
-// The number in "rank3". The number in torchrun's "default3" is only the rank's number on its host.
+// Returns the number in "rank3" or "default3". In torchrun's "default3" it is only the rank's
+// number on its host.
 std::optional<int> named_rank(std::string_view inside) {
   const auto digit = std::find_if(inside.begin(), inside.end(), is_digit);
   if (digit == inside.begin() || !std::all_of(inside.begin(), digit, is_letter)) {
@@ -168,7 +169,7 @@ bool peel_word(std::string_view& line, Origin& origin) {
 SplitLine split_labels(std::string_view line, int ranks) {
   SplitLine result{.origin = {}, .text = line};
   if (peel_musters(result.text, ranks, result.origin)) {
-    // Removes the label of PyTorch behind muster's, but ignores it: muster knows the rank, and
+    // Remove a label of PyTorch behind muster's, but ignore its number: muster knows the rank, and
     // programs print other numbers in brackets.
     Origin of_program;
     (void)peel_brackets(result.text, of_program);

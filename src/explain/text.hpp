@@ -9,14 +9,14 @@
 
 namespace muster::explain {
 
-// The whole explanation. Lines have at most `width` columns where the words allow it.
+// Returns the whole explanation. Lines have at most `width` columns where the words allow it.
 [[nodiscard]] std::string full_text(const Explanation& explanation, std::size_t width);
 
-// A catalogue entry as a page for reading.
+// Returns a catalogue entry as a page for people.
 [[nodiscard]] std::string handbook_text(const catalogue::Failure& failure, std::size_t width);
-// One line per failure, sorted by symptom.
+// Returns one line per failure, sorted by symptom.
 [[nodiscard]] std::string list_text(const std::vector<catalogue::Failure>& failures);
-// The contents of docs/troubleshooting.md.
+// Returns the contents of docs/troubleshooting.md.
 [[nodiscard]] std::string troubleshooting_page(const std::vector<catalogue::Failure>& failures);
 
 }  // namespace muster::explain

@@ -108,13 +108,13 @@ bool is_ignored(std::string_view text) {
          text.find("] Error waiting on exit barrier.") != std::string_view::npos;  // of torchrun
 }
 
-// Lines that Python prints above a traceback that does not end the program.
+// Whether Python prints this line above a traceback that does not end the program.
 bool announces(std::string_view text) {
   return is_ignored(text) || text.starts_with("Exception in thread ") ||
          (text.starts_with("Process ") && text.ends_with(":"));
 }
 
-// Equal except for digits, as with times.
+// Whether the texts differ only in digits, as two times of day do.
 bool is_alike(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char one, char other) {
     return one == other || (is_digit(one) && is_digit(other));
@@ -162,8 +162,8 @@ void Tracebacks::begin(const Origin& origin, std::string_view prefix) {
                    .announced_by = announced ? announced.mapped() : ""};
 }
 
-// Handles the line after an exception. It may announce that another exception is chained to it.
-// Blank lines in between are skipped.
+// Handles the line after an exception, which may say that another exception is chained to it.
+// Returns the exception if it is complete. Skips blank lines.
 std::optional<Exception> Tracebacks::after_end(const Origin& origin, std::string_view text) {
   const auto found = ended_.find(origin);
   if (found == ended_.end() || text.find_first_not_of(' ') == std::string_view::npos) {

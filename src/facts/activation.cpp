@@ -65,7 +65,7 @@ std::string script(bool is_bash, const std::string& mark) {
       mark_line, mark_line);
 }
 
-// Variables that choose GPUs. Their values may differ between hosts and job steps.
+// Whether the variable chooses GPUs. Such values may differ between hosts and job steps.
 bool is_gpu_choice(std::string_view name) {
   const auto choices = gpu_variables();
   return std::find(choices.begin(), choices.end(), name) != choices.end();
@@ -123,8 +123,8 @@ Activation activate(const std::string& lines, const Variables& own,
   sys::Command command{.argv = {bash.value_or("sh"), "-c", script(bash.has_value(), mark)},
                        .input = std::make_shared<const std::string>(lines),
                        .deadline = deadline};
-  // Collects the whole environment here. Of standard error only the end is kept, as an activation
-  // may print a lot.
+  // Collects all of standard output, which carries the environment. Of standard error, sys::run
+  // keeps only the end, because an activation may print a lot.
   command.on_output = [&out](sys::Stream stream, std::string_view chunk) {
     if (stream == sys::Stream::kOut && out.size() < kMaxOutBytes) out.append(chunk);
   };

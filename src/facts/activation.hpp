@@ -28,16 +28,17 @@ struct Activation {
 [[nodiscard]] Activation activate(const std::string& lines, const Variables& own,
                                   std::chrono::milliseconds deadline = std::chrono::seconds(60));
 
-// The hash of the value of each variable that differs from `before`, without those that every shell
-// changes.
+// Returns hashes of the values of all variables that are new or different in `after`, by name.
+// Leaves out the variables that every shell changes.
 [[nodiscard]] std::map<std::string, std::string> changed_digest(const Variables& before,
                                                                 const Variables& after);
 
-// The values of the variables that name directories or GPUs.
+// Returns the variables that name directories or GPUs.
 [[nodiscard]] std::map<std::string, std::string> seen_values(const Variables& environment);
 
-// The variables that configure NCCL, MPI, PyTorch, OpenMP and similar libraries, without those that
-// differ between processes. Long values are replaced by their hashes.
+// Returns the variables that configure NCCL, MPI, PyTorch, OpenMP and similar libraries. Leaves out
+// those that choose GPUs, because they may differ between hosts and job steps. Long values are
+// replaced by their hashes.
 [[nodiscard]] std::map<std::string, std::string> library_settings(const Variables& environment);
 
 }  // namespace muster::facts

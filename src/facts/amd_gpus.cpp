@@ -32,8 +32,8 @@ std::uint64_t property(const Properties& properties, std::string_view name) {
   return found == properties.end() ? 0 : found->second;
 }
 
-// Turns 90402 into gfx942 and 90010 into gfx90a. Newer kernels give the node the name "ip
-// discovery".
+// Returns the GPU's name, such as gfx942. Newer kernels give the node the name "ip discovery"; then
+// the name is made from the version: 90402 is gfx942, and 90010 is gfx90a.
 std::string gfx_name(const std::string& node, const Properties& properties) {
   const std::string name = printable(first_line(node + "/name"));
   if (name.starts_with("gfx")) return name;
@@ -44,7 +44,7 @@ std::string gfx_name(const std::string& node, const Properties& properties) {
 
 std::string address_of(const Properties& properties) {
   const std::uint64_t location = property(properties, "location_id");
-  // The function number in it is that of a partition, which is not a PCI device of its own.
+  // The function number in `location` is that of a partition, which is not a separate PCI device.
   return fmt::format("{:04x}:{:02x}:{:02x}.0", property(properties, "domain"), location >> 8 & 0xff,
                      location >> 3 & 0x1f);
 }

@@ -11,9 +11,10 @@
 
 namespace muster::facts {
 
-// Each function takes the JSON that `amd-smi static`, `metric` or `process` prints with --json, and
-// adds its values to the GPUs. `static` identifies GPUs by PCI addresses and maps numbers to these,
-// and the others use the numbers. Returns false if the text is not such JSON.
+// Each of the three take_amd functions takes the JSON that `amd-smi static`, `metric` or `process`
+// prints with --json, and adds the values in it to `gpus`. `amd-smi static` prints a number and a
+// PCI address for each GPU; the other two name GPUs only by number. The functions return false if
+// the text is not such JSON.
 struct AmdNumbers {
   std::vector<std::pair<int, std::string>> pci;  // PCI address of each number that amd-smi uses
   std::string driver = {};
@@ -24,8 +25,8 @@ struct AmdNumbers {
 [[nodiscard]] bool take_amd_processes(std::string_view json, const AmdNumbers& numbers,
                                       std::span<Gpu> gpus);
 
-// Takes at most one second longer than the deadline. Returns the driver's version if amd-smi
-// reports it.
+// Runs amd-smi and adds what it reports to `gpus`. Takes at most one second longer than the
+// deadline. Returns the driver's version; empty if amd-smi does not report it.
 [[nodiscard]] std::string ask_amd_smi(const std::string& tool, std::chrono::milliseconds deadline,
                                       std::span<Gpu> gpus, std::vector<NotSeen>& not_seen);
 

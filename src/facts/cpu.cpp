@@ -90,7 +90,7 @@ Cpu read_cpu() {
   read_cpuinfo(read_start("/proc/cpuinfo", 16384).value_or(""), cpu);
   const int affine = affine_processors();
   const auto quota = read_cpu_quota(read_start("/proc/self/cgroup").value_or(""), "/sys/fs/cgroup");
-  // Half a CPU counts as one, which is available half of the time.
+  // A quota of half a CPU counts as one CPU, which is available half of the time.
   const int granted = quota ? static_cast<int>(std::ceil(std::min(*quota, 1e6))) : affine;
   cpu.usable = std::max(1, std::min(affine, granted));
   cpu.cores = count_cores("/sys/devices/system");

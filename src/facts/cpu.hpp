@@ -19,9 +19,9 @@ void read_cpuinfo(std::string_view text, Cpu& cpu);
 // NUMA nodes according to a folder such as /sys/devices/system; 1 if the kernel shows none.
 [[nodiscard]] int count_numa_nodes(const std::string& root);
 
-// How many CPUs' worth of time the control groups (v1 or v2) grant, as the minimum over all levels;
-// nothing if there is no quota. `membership` is the text of /proc/self/cgroup, and `root` is
-// /sys/fs/cgroup.
+// Returns the CPU quota of the control groups (v1 or v2), in CPUs: 1.5 is the time of one and a
+// half CPUs. The smallest quota on all levels counts. Nothing if there is no quota. `membership` is
+// the text of /proc/self/cgroup, and `root` is /sys/fs/cgroup.
 [[nodiscard]] std::optional<double> read_cpu_quota(std::string_view membership,
                                                    const std::string& root);
 

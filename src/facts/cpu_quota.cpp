@@ -29,8 +29,8 @@ std::optional<double> smaller(std::optional<double> a, std::optional<double> b) 
 }
 
 // The smallest quota on the way from the root to `path`, because a quota applies to all levels
-// below it. In a container the path may be that of the host, which is not mounted there. Then only
-// the root's file exists, which contains the container's own quota.
+// below it. In a container, `path` may be the path on the host, which does not exist below `mount`
+// in the container. Then only the root's file exists, which contains the container's own quota.
 std::optional<double> quota_along(const std::string& mount, std::string path, bool is_v2) {
   std::optional<double> quota = quota_in(mount, is_v2);
   while (path.size() > 1) {

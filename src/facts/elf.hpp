@@ -10,8 +10,8 @@ namespace muster::facts {
 
 [[nodiscard]] bool is_elf(std::string_view file);
 
-// The architecture that an ELF file of 64 bits is for, as `uname -m` names it; empty: it is none,
-// or muster does not know its number.
+// The architecture for which a 64-bit ELF file was built, as `uname -m` names it. Empty for other
+// files, and for architectures that muster does not know.
 [[nodiscard]] std::string_view elf_architecture(std::string_view file);
 
 // The loader that a dynamic program names; nothing for a static program or a file that is not

@@ -17,26 +17,23 @@
 namespace muster::facts {
 
 // Restrictions on an IPv6 address, as the kernel reports them.
-// A privacy address that is replaced soon.
-inline constexpr std::string_view kTemporary = "temporary";
-// The network of the address is going away.
-inline constexpr std::string_view kDeprecated = "deprecated";
-inline constexpr std::string_view kTentative = "tentative";  // cannot be used yet
-// Cannot be used, because another host has it.
-inline constexpr std::string_view kDuplicate = "duplicate";
+inline constexpr std::string_view kTemporary = "temporary";    // a privacy address, replaced soon
+inline constexpr std::string_view kDeprecated = "deprecated";  // its network is going away
+inline constexpr std::string_view kTentative = "tentative";    // cannot be used yet
+inline constexpr std::string_view kDuplicate = "duplicate";    // unusable: another host has it
 
 struct Address {
   std::string ip;           // "198.18.0.11" or "fd00::1", without a zone
   int prefix = 0;           // bits
-  std::string caveat = {};  // one of the above, or empty
+  std::string caveat = {};  // one of the restrictions above, or empty
 
   friend bool operator==(const Address&, const Address&) = default;
 };
 
 enum class InterfaceKind {
-  kPort,  // a card, a virtual function or a container's own veth: it leads out
+  kPort,  // leads out of the host: a card, a virtual function or a container's own veth
   kLoopback,
-  kVirtual,    // a bridge without a port of the host (docker0, virbr0), a dummy, a tap
+  kVirtual,    // stays inside the host: a bridge without a card (docker0), a dummy, a tap
   kTunnel,     // tun, gre, ipip, wireguard
   kInfiniband  // IPoIB
 };
@@ -47,7 +44,7 @@ struct Interface {
   bool up = false;  // administratively up and with a carrier
   int mtu = 0;
   int speed_mbit = -1;    // -1: unknown
-  std::string made = {};  // "veth", "macvlan", ...; empty: a hardware device
+  std::string made = {};  // type of a software device: "veth", "macvlan", ...; empty: hardware
   std::vector<Address> addresses = {};
 };
 
@@ -90,10 +87,10 @@ struct PeerMemory {
 struct Cpu {
   std::string architecture;  // "x86_64"
   std::string model;
-  std::vector<std::string>
-      isa;         // the extensions that compilers and libraries choose code by, sorted
+  // The instruction set extensions by which compilers and libraries choose code, sorted.
+  std::vector<std::string> isa;
   int cores = 0;   // physical
-  int usable = 0;  // logical CPUs that our affinity mask and quota leave
+  int usable = 0;  // logical CPUs that our affinity mask and quota allow
   int numa_nodes = 0;
   std::string affinity = {};  // logical CPUs on which we may run: "0-3,8-11"
 };
@@ -105,14 +102,14 @@ struct Limit {
 
 struct Limits {
   Limit nofile;
-  Limit memlock;  // bytes; unlimited if CAP_IPC_LOCK allows to lock any amount
+  Limit memlock;  // bytes; unlimited if CAP_IPC_LOCK allows locking any amount
   Limit nproc;
 };
 
 struct Listener {
   int port = 0;
   std::string address;  // "0.0.0.0", "::", "127.0.0.1"
-  int pid = 0;          // 0: we may not see it
+  int pid = 0;          // 0: not visible to us, or not found in time
   std::string user = {};
   std::string command = {};
 };
@@ -121,25 +118,27 @@ struct FileMode {
   std::string path;
   int mode = 0;  // permission bits
   int uid = 0;
-  std::string problem = {};  // why ssh or sshd refuses it; empty: it does not
+  std::string problem = {};  // why ssh or sshd refuses the file; empty if neither does
 };
 
 // Identifies a library or program file, so that two hosts can be compared.
 struct FileIdentity {
-  std::string path;  // as it was looked for, with links unresolved
+  std::string path;  // as it was looked up; symbolic links are not resolved
   std::string hash;  // empty: the file could not be read
   std::uint64_t bytes = 0;
 };
 
-// The container that is the host, if it is one.
+// The container in which muster runs on the host, if any. On a host outside containers only
+// `bundle_owner` may be set.
 struct Container {
   std::string engine = {};   // "podman", "docker", "containerd", ...; empty: not in a container
-  std::string machine = {};  // equal for all containers of a machine; empty: unknown
-  // Missing capabilities that jobs use: "IPC_LOCK".
+  std::string machine = {};  // id of the machine, equal in all its containers; empty: unknown
+  // Capabilities that jobs use but the container lacks, such as "IPC_LOCK".
   std::vector<std::string> lacks = {};
   std::optional<bool> reads_memory = std::nullopt;  // whether process_vm_readv works
-  std::optional<bool> opens_rdma = std::nullopt;    // whether a device in /dev/infiniband opens
-  // User and group ("1000:1000") for whom `muster setup --bundle` wrote ~/.ssh, otherwise empty.
+  std::optional<bool> opens_rdma = std::nullopt;    // whether we may open an RDMA device
+  // User and group ("1000:1000") for whom `muster setup --bundle` wrote ~/.ssh; empty if it did
+  // not.
   std::string bundle_owner = {};
 };
 
@@ -147,26 +146,26 @@ struct Mpi {
   std::string kind;         // engines::Kind::word; empty: not recognised
   std::string version;      // "5.0.11"
   std::string launcher;     // absolute path of the mpirun
-  FileIdentity library;     // the libmpi near that mpirun, or its own runtime library
-  std::string daemon = {};  // program in the same folder that it starts on other hosts; empty: none
+  FileIdentity library;     // the libmpi that belongs to that mpirun
+  std::string daemon = {};  // program beside it that it starts on other hosts; empty: none
   // A library that MPI_Init would open by name but not find; empty if none is missing.
   std::string missing_library = {};
-  std::string missing_is_in = {};  // folder of this MPI that has the library; empty: none
+  std::string missing_is_in = {};  // folder of this MPI that has that library; empty: none
 };
 
 struct Torch {
   std::string torchrun;  // absolute path in PATH after activation; empty: not found
-  std::string version;   // "2.13.0+cpu", of the torch beside it; empty: not found
+  std::string version;   // of the torch beside torchrun: "2.13.0+cpu"; empty: not found
   // OpenMP threads that torch would use: OMP_NUM_THREADS, or else the cores that it may use.
   int threads = 0;
   // `uses_gpus` to `backends` describe the torch that the program imports, or else the one beside
   // torchrun.
-  std::optional<bool> uses_gpus = std::nullopt;  // whether it was built for CUDA or ROCm
-  // Version for which it was built: "12.4"; empty: none.
+  std::optional<bool> uses_gpus = std::nullopt;  // whether it was built for GPUs
+  // CUDA version for which it was built: "12.4"; empty: not for CUDA.
   std::string cuda = {};
-  std::string rocm = {};  // version for which it was built: "6.2.41134"
+  std::string rocm = {};  // the same for ROCm: "6.2.41134"
   std::string xpu = {};   // the same for Intel's GPUs: "20250101"
-  // In addition to PyTorch's usual ones: "ccl", "xccl".
+  // Backends that it has in addition to PyTorch's usual ones: "ccl", "xccl".
   std::vector<std::string> backends = {};
   // `nccl` and `ofi_plugin` are only read on hosts with GPUs.
   std::string nccl = {};        // version of NCCL or RCCL
@@ -183,23 +182,25 @@ struct Program {
   std::string libmpi_kind = {};        // like Mpi::kind
   std::string libmpi_version = {};
   std::vector<std::string> missing_libraries = {};  // libraries without which it cannot start
-  // The interpreter of its `#!` line, or its loader, if that is missing; empty otherwise.
+  // What the system needs to start the file but does not find: the interpreter of its `#!` line,
+  // the program that `env` would start, or its loader. Empty if nothing is missing.
   std::string missing_interpreter = {};
-  bool only_in_folder =
-      false;               // a name that is not in PATH, but the job's folder holds such a file
-  std::string torch = {};  // version that it would import, for Python programs
+  // The name is not in PATH, but the job's folder has a file with this name.
+  bool only_in_folder = false;
+  std::string torch = {};         // version of the torch that a Python program would import
   std::string torch_folder = {};  // folder of that torch
   // The architecture that the file is for: "x86_64". Empty for a script, or if it is unknown.
   std::string architecture = {};
-  std::string torch_architecture = {};  // that of the torch that it would import
+  std::string torch_architecture = {};  // architecture of that torch
 };
 
 // The Python code that the program runs, including modules that it imports from its own folder.
 struct Script {
   std::string name;  // as requested
   std::string path;  // where it was found (for a module: its folder); empty: not found
-  std::map<std::string, std::string> files =
-      {};                // hash by path relative to the script's folder; empty: unreadable
+  // Hashes of the files, by path relative to the script's folder. The hash of a file that could not
+  // be read is empty.
+  std::map<std::string, std::string> files = {};
   bool complete = true;  // false: there are more files than muster reads
 };
 
@@ -209,7 +210,7 @@ struct Library {
   std::string path = {};  // empty: the loader does not find it
   std::uint64_t bytes = 0;
   std::string build_id = {};  // written by its linker; empty: none
-  std::string hash = {};      // hash of the content; empty: not read yet, or never
+  std::string hash = {};      // hash of the content; empty: not read, or not completely yet
   bool remote = false;        // on a network file system or FUSE, so its content is not read
 
   friend bool operator==(const Library&, const Library&) = default;
@@ -237,16 +238,16 @@ struct NotSeen {
 struct Environment {
   bool activated = false;    // an activation was requested and succeeded
   std::string failure = {};  // the activation's output if it failed
-  std::map<std::string, std::string>
-      seen;  // values of the variables that name folders: PATH, LD_LIBRARY_PATH, ...
-  std::map<std::string, std::string>
-      digest;  // of the value of each variable that activation set or changed
-  std::map<std::string, std::string> settings =
-      {};  // variables of NCCL, MPI, PyTorch and others, no matter who set them
+  // Variables that name directories or GPUs: PATH, LD_LIBRARY_PATH, CUDA_VISIBLE_DEVICES, ...
+  std::map<std::string, std::string> seen;
+  // Hashes of the values of the variables that activation set or changed, by name.
+  std::map<std::string, std::string> digest;
+  // Variables of NCCL, MPI, PyTorch and others, no matter who set them.
+  std::map<std::string, std::string> settings = {};
 };
 
 struct Facts {
-  std::string host;      // muster's name for the host; empty if only this host is asked
+  std::string host;      // muster's name for the host; empty if muster examines its own host
   std::string hostname;  // the host's own name
   int uid = 0;
   std::string user;
@@ -259,8 +260,8 @@ struct Facts {
   std::int64_t memory_bytes = 0;
   std::vector<Interface> interfaces = {};
   std::vector<Route> routes = {};
-  std::vector<std::string> own_name_resolves_to =
-      {};  // addresses to which the host resolves its own name
+  // The addresses to which the host resolves its own name.
+  std::vector<std::string> own_name_resolves_to = {};
   std::vector<RdmaPort> rdma = {};
   PeerMemory peer_memory = {};
   std::vector<Gpu> gpus = {};
@@ -269,7 +270,7 @@ struct Facts {
   std::int64_t shm_bytes = -1;  // size of /dev/shm; -1: it does not exist
   std::int64_t shm_free_bytes = -1;
   double clock_s = 0;        // Unix time when the facts were complete
-  int port_range_first = 0;  // ip_local_port_range
+  int port_range_first = 0;  // of the ephemeral ports, from ip_local_port_range
   int port_range_last = 0;
   std::vector<Listener> listeners = {};
   std::vector<FileMode> ssh_files = {};
@@ -287,14 +288,14 @@ struct Facts {
 struct Request {
   std::string host = {};                    // the name to report
   std::string activate = {};                // shell lines that set up the environment; empty: none
-  std::vector<std::string> launchers = {};  // absolute paths of an mpirun
+  std::vector<std::string> launchers = {};  // absolute paths of the mpiruns to examine
   std::string program = {};                 // a path, or a name for PATH after activation
   std::string script = {};                  // Python code: a path, or a module's name
   bool script_is_module = false;            // `script` is a module, as in python -m
   std::string folder = {};                  // where the job starts; empty: the home directory
-  int answer_within_s = 15;                 // without the activation
+  int answer_within_s = 15;                 // time for the answer, not counting the activation
   bool software = false;                    // also examine what the program loads
-  int hash_within_ms = 0;                   // how long to read libraries; 0: do not read them
+  int hash_within_ms = 0;                   // time for hashing libraries; 0: do not hash them
 };
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line
@@ -307,8 +308,8 @@ struct Request {
 struct Survey {
   std::string host;
   Result<Facts> facts;
-  std::string failure_id = {};  // in the failure catalogue, if there are no facts
-  // How far the host's clock is ahead, corrected by half the round trip.
+  std::string failure_id = {};  // its id in the failure catalogue, if there are no facts
+  // How far the host's clock is ahead of the launcher's, corrected by half the round trip.
   double clock_ahead_s = 0;
   double clock_doubt_s = 0;  // uncertainty of clock_ahead_s: half the round trip
 };

@@ -40,12 +40,13 @@ T take(Result<T> result, const char* what, Facts& facts) {
   return T{};
 }
 
-// The deadline of each command. Three commands may time out, and the host still answers in time.
+// The deadline of each command. It is so short that the host still answers in time if three
+// commands time out.
 std::chrono::milliseconds deadline_of_one(const Request& request) {
   return std::chrono::milliseconds(std::chrono::seconds(request.answer_within_s)) / 5;
 }
 
-// The vendors' tools are slow if the driver is not kept loaded, and hang if a GPU is faulty.
+// The tools that this runs are slow if the driver is not kept loaded, and hang if a GPU is faulty.
 void read_gpus_within(std::chrono::milliseconds deadline, Facts& facts) {
   GpuReport report = read_gpus(gpu_sources(deadline));
   facts.gpus = std::move(report.gpus);

@@ -12,7 +12,7 @@ namespace muster::facts {
 
 struct Gathered {
   Facts facts;
-  // "NAME=value", the whole environment after activation, for the ranks. It may hold secrets and
+  // The whole environment after activation, as "NAME=value", for the ranks. It may hold secrets and
   // never leaves the host. Empty if no activation was requested, or if it failed.
   std::vector<std::string> environment;
 };

@@ -26,7 +26,7 @@ struct MigDevice {
   friend bool operator==(const MigDevice&, const MigDevice&) = default;
 };
 
-// An error that the NVIDIA driver wrote to the kernel's log.
+// The errors with one code that the NVIDIA driver wrote to the kernel's log.
 struct Xid {
   int code = 0;
   int count = 0;
@@ -43,7 +43,7 @@ struct Gpu {
   std::string uuid = {};
   std::string problem = {};  // why programs cannot use it; empty if they can
   int numa_node = -1;        // -1: unknown
-  std::string cpus = {};     // of its NUMA node: "0-55,112-167"
+  std::string cpus = {};     // the CPUs of its NUMA node: "0-55,112-167"
   std::int64_t memory_bytes = -1;
   std::int64_t memory_used_bytes = -1;
   int pcie_width = 0;  // lanes; 0: unknown
@@ -53,7 +53,7 @@ struct Gpu {
   std::optional<bool> remap_pending = std::nullopt;
   std::optional<bool> remap_failed = std::nullopt;
   std::optional<bool> retired_pages_pending = std::nullopt;
-  // "hw_thermal_slowdown", ...; being idle does not count.
+  // Why its clocks are reduced now: "hw_thermal_slowdown", ... Being idle does not count.
   std::vector<std::string> throttled_by = {};
   std::optional<bool> mig = std::nullopt;  // whether MIG mode is on
   std::vector<MigDevice> mig_devices = {};
@@ -68,7 +68,7 @@ struct Gpu {
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
-// What all GPUs of a host have in common.
+// What the GPUs of a host share: drivers and NVSwitches.
 struct GpuDrivers {
   std::string nvidia = {};  // "535.129.03"; empty: driver not loaded
   std::string cuda = {};    // the newest version that this driver supports

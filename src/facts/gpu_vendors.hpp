@@ -1,4 +1,4 @@
-// The GPUs of each vendor, and the particularities of its driver.
+// Reads the GPUs of each vendor, in the way that the vendor's driver requires.
 #pragma once
 
 #include "facts/gpus.hpp"

@@ -32,7 +32,7 @@ GpuSources gpu_sources(std::chrono::milliseconds deadline) {
   const char* path = std::getenv("PATH");                    // NOLINT(concurrency-mt-unsafe)
   const char* pod = std::getenv("KUBERNETES_SERVICE_HOST");  // NOLINT(concurrency-mt-unsafe)
   GpuSources sources{.deadline = deadline};
-  // Without a terminal, a login may have a short PATH.
+  // The PATH of a login without a terminal may lack these folders.
   sources.path = std::string(path == nullptr ? "" : path) +
                  ":/usr/bin:/usr/local/bin:/opt/rocm/bin:/usr/lib/wsl/lib";
   sources.in_container = pod != nullptr;

@@ -17,7 +17,7 @@ struct GpuSources {
   std::string sys = "/sys";
   std::string dev = "/dev";
   std::string rocm = "/opt/rocm";
-  std::string path = {};      // where to search for the tools, like PATH
+  std::string path = {};      // folders to search for the tools, in the form of PATH
   bool in_container = false;  // if true, processes of the host are not visible
   std::chrono::milliseconds deadline = std::chrono::seconds(6);
 };
@@ -37,7 +37,8 @@ struct GpuReport {
 // version.
 [[nodiscard]] std::string nvidia_driver_version(std::string_view text);
 
-// The version of CUDA that came with this driver, or with the last one before it.
+// Returns the newest version of CUDA that this driver supports. Empty if the driver is older than
+// all known ones.
 [[nodiscard]] std::string cuda_of_driver(std::string_view driver);
 
 }  // namespace muster::facts

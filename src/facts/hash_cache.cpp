@@ -86,8 +86,8 @@ std::string read_part(int fd, std::uint64_t offset) {
   return part;
 }
 
-// Whether the last change was long enough ago. A write at the same instant as our reading may not
-// change the file's times.
+// Whether the last change was so long ago that another write would change the file's times. Right
+// after a change it might not, because their resolution is limited.
 bool is_settled(const HashedFile& file, double now_s) {
   constexpr double kInstant = 2;
   return static_cast<double>(file.changed_ns) / 1e9 < now_s - kInstant;

@@ -24,7 +24,7 @@ struct HashedFile {
   std::int64_t modified_ns = 0;
   std::int64_t changed_ns = 0;
   std::int64_t used_s = 0;  // Unix time of the last check that needed it
-  std::string parts = {};   // hashes of the first parts, one after another
+  std::string parts = {};   // hashes of the parts read so far, one after another
 
   friend bool operator==(const HashedFile&, const HashedFile&) = default;
 };
@@ -36,14 +36,14 @@ struct HashBudget {
   std::chrono::milliseconds at_least_within{0};  // time limit for reading `at_least`
 };
 
-// Not for use by several threads. The file `path` is not trusted until it has been parsed, and only
-// this user or root may have written it.
+// Keeps the hashes in the file `path`. Ignores that file if anyone but this user or root may have
+// written it, and ignores impossible entries. Not for use by several threads.
 class HashCache {
  public:
   HashCache(std::string path, HashBudget budget);
 
-  // The hash of the file's content. Empty if it cannot be read, or not within the budget. A file
-  // with unchanged size, inode and times is not read again.
+  // Returns the hash of the file's content. Empty if the file cannot be read, or not within the
+  // budget. A file with unchanged size, inode and times is not read again.
   [[nodiscard]] std::string hash_of(const std::string& file);
 
   // Writes the hashes to disk: at most kMostHashedFiles files, those that were requested last.

@@ -15,7 +15,7 @@ namespace muster::facts {
 // The addresses in the output of `getent ahosts`, without duplicates.
 [[nodiscard]] std::vector<std::string> parse_ahosts(std::string_view text);
 
-// Whether the kernel ignores the limit of locked memory, which it does for a process with
+// Whether the kernel ignores the limit on locked memory, which it does for a process with
 // CAP_IPC_LOCK outside user namespaces. Takes /proc/self/status and /proc/self/uid_map.
 [[nodiscard]] bool locks_without_limit(std::string_view status, std::string_view uid_map);
 
@@ -23,7 +23,7 @@ namespace muster::facts {
 // read gets an entry in not_seen.
 void read_host_values(Facts& facts);
 
-// Asks the host's own resolver. An unknown name gives an empty list.
+// Resolves the name as this host does. Returns an empty list for an unknown name.
 [[nodiscard]] Result<std::vector<std::string>> resolve(const std::string& name,
                                                        std::chrono::milliseconds deadline);
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kIntelVendor = "0x8086";
 
-// The PCI address of "renderD128", or the name of its driver: the last part of where the link
-// points.
+// The last component of the path that `link` resolves to. For renderD128/device this is the PCI
+// address, for renderD128/device/driver the driver's name.
 std::string last_part(const std::string& link) {
   std::error_code failed;
   return std::filesystem::canonical(link, failed).filename();

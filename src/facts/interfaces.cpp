@@ -35,7 +35,7 @@ bool is_tunnel(const Link& link) {
          std::find(kHardware.begin(), kHardware.end(), link.hardware) != kHardware.end();
 }
 
-// The kind of a link without looking at its members, if it is a bridge.
+// The kind of a link. A bridge counts as virtual here, whatever its members are.
 InterfaceKind kind_alone(const Link& link) {
   // A "tun" that is not a tunnel according to its hardware type is a tap.
   constexpr std::array kVirtual = {"bridge", "dummy", "ifb", "tun", "nlmon", "vrf", "macvtap"};

@@ -1,6 +1,6 @@
-// What the system must start in order to start a file: the interpreter in a script's `#!` line, or
-// the loader of an ELF file. If it is missing, exec reports "No such file", as if the file itself
-// were missing.
+// What the system must start when it is asked to start a file: the interpreter in a script's `#!`
+// line, or the loader of an ELF file. If it is missing, exec reports "No such file", as if the file
+// itself were missing.
 #pragma once
 
 #include <optional>

@@ -14,8 +14,9 @@ namespace muster::facts {
 // "4,1234,5678901,-;text". Fails if the log may not be read.
 [[nodiscard]] Result<std::string> read_kernel_records(int kmsg);
 
-// The texts of records that may explain why a program failed: memory that ran out, GPUs, hardware
-// errors, disks and links. Returns the first and the last ones, at most kMostKernelLines. Pure.
+// Returns the texts of the records that may explain why a program failed: memory ran out, or a GPU,
+// other hardware, a disk or a network link failed. If there are more than kMostKernelLines, returns
+// only the first and the last ones. Pure.
 constexpr std::size_t kMostKernelLines = 100;
 constexpr std::size_t kLongestKernelLine = 400;
 [[nodiscard]] std::vector<std::string> telling_kernel_lines(std::string_view records);

@@ -28,8 +28,8 @@ std::string musl_missing(std::string_view line) {
   return std::string(line.substr(0, line.find(':')));
 }
 
-// Sets all variables that affect a loader. Otherwise one that the activation unset would have our
-// own value.
+// Returns a value for every variable that affects a loader. A variable that is missing here would
+// keep our own value, even if the activation unset it.
 std::vector<std::string> loader_environment(const Variables& environment,
                                             std::span<const std::string> opened) {
   const auto value = [&environment](const char* name) {

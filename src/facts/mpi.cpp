@@ -104,8 +104,8 @@ bool is_in(const std::string& folder, std::string_view library) {
   return ::access((folder + "/" + std::string(library)).c_str(), R_OK) == 0;
 }
 
-// Searches as dlopen does for a name without a RUNPATH. The loader's cache contains names as plain
-// text.
+// Whether dlopen would find the library for a caller without a RUNPATH. The loader's cache contains
+// names as plain text.
 bool loader_finds(const std::string& library, const Variables& environment) {
   for (const std::string& folder :
        sys::path_folders(value_of_variable_in(environment, "LD_LIBRARY_PATH"))) {

@@ -62,7 +62,8 @@ std::string version_after(std::string_view text, std::string_view words_before) 
 }
 
 std::string openmpi_version(std::string_view constants) {
-  // In the help text of this parameter, the product's name is "5.0.11" in every known build.
+  // In every known build, the help text of one parameter has the version ("5.0.11") where it should
+  // name the product.
   std::string version = version_after(constants, "setting this string to a valid filename tells ");
   return version.empty() ? lone_version(constants, 1, 19) : version;
 }

@@ -28,7 +28,7 @@ Result<sys::Fd> send_question(std::uint16_t type, std::uint8_t family) {
   (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   struct {
     nlmsghdr header;
-    // Suits every type of query. With a longer one, the kernel would log a complaint.
+    // This struct suits every type of query. With a longer one, the kernel would log a complaint.
     rtgenmsg body;
     char padding[3];
   } question{};

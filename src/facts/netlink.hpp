@@ -15,8 +15,8 @@ namespace muster::facts {
 
 using Attributes = std::map<std::uint16_t, std::string_view>;
 
-// One message of an answer: its fixed part, and the attributes after it by type. Points into
-// Answers.
+// One message of an answer: its fixed part, and the attributes that follow it, by type. Points into
+// Answers::buffers.
 struct Message {
   std::uint16_t type = 0;
   std::string_view fixed;

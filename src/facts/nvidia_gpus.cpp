@@ -130,8 +130,9 @@ std::string problem_of(const Gpu& gpu, const NvidiaSmi& smi) {
 }
 
 // Adds GPUs on the PCI bus that the NVIDIA driver does not use. Leaves out those with another
-// driver (for a virtual machine, or nouveau), which are not meant for CUDA. In a container, the
-// driver's folder lacks the GPUs of other containers.
+// driver (for a virtual machine, or nouveau), which are not meant for CUDA. With `may_be_withheld`,
+// also leaves out those with the NVIDIA driver, because in a container the driver's folder lacks
+// the GPUs of other containers.
 void add_untaken(const GpuSources& sources, const std::vector<PciDevice>& devices,
                  const std::set<std::string>& taken, bool may_be_withheld, GpuReport& report) {
   for (const PciDevice& device : devices) {

@@ -33,7 +33,7 @@ struct SmiRow {
 // number of values or without a PCI address, which are other messages.
 [[nodiscard]] std::vector<SmiRow> parse_smi_rows(const SmiFields& fields, std::string_view out);
 
-// The GPUs that nvidia-smi reports as unreachable: its message by PCI address.
+// Returns nvidia-smi's messages about GPUs that it cannot reach, by PCI address.
 [[nodiscard]] std::map<std::string, std::string> parse_lost_gpus(std::string_view said);
 
 struct SmiProcess {
@@ -42,11 +42,12 @@ struct SmiProcess {
 };
 [[nodiscard]] std::vector<SmiProcess> parse_smi_processes(std::string_view out);
 
-// Takes the output of --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure.
+// Takes the output of --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure,
+// and sets the two values of each GPU.
 void take_remapped_rows(std::string_view out, std::span<Gpu> gpus);
-// Takes the output of `nvidia-smi nvlink -s`: which links of each GPU are up or down.
+// Takes the output of `nvidia-smi nvlink -s`, and counts the links of each GPU that are up or down.
 void take_nvlinks(std::string_view out, std::span<Gpu> gpus);
-// Takes the output of `nvidia-smi -L`: the MIG devices of each GPU.
+// Takes the output of `nvidia-smi -L`, and adds the MIG devices of each GPU.
 void take_mig_devices(std::string_view out, std::span<Gpu> gpus);
 
 struct NvidiaSmi {
@@ -57,7 +58,7 @@ struct NvidiaSmi {
   std::vector<NotSeen> not_seen = {};
 };
 
-// Takes at most one or two seconds longer than the deadline.
+// May take one or two seconds longer than the deadline.
 [[nodiscard]] NvidiaSmi ask_nvidia_smi(const std::string& tool, std::chrono::milliseconds deadline);
 
 }  // namespace muster::facts

@@ -120,7 +120,8 @@ std::string uuid_in(std::string_view line) {
   return printable(line.substr(0, line.find(')')));
 }
 
-// Recognises "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)", which precedes the lines of a GPU.
+// Returns the GPU that a heading such as "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)" names, null
+// if it is unknown, and `current` for any other line.
 Gpu* gpu_of_heading(std::string_view line, std::span<Gpu> gpus, Gpu* current) {
   if (!line.starts_with("GPU ")) return current;
   const std::string uuid = uuid_in(line);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostPlugins = 128;
 
-// Plugins near a library. Links in the library's path are resolved first.
+// A folder with plugins of a library. Links in the library's path are resolved first.
 struct PluginFolder {
   std::string_view library;  // beginning of the library's name
   std::string_view folder;   // relative to the library's folder

@@ -11,11 +11,12 @@
 
 namespace muster::facts {
 
-// What `import torch` opens if torch is in this folder. Its other libraries are dependencies of
-// these.
+// Returns the paths of the libraries that `import torch` opens if torch is in this folder. The
+// loader finds torch's other libraries as dependencies of these.
 [[nodiscard]] std::vector<std::string> opened_by_torch(const std::string& torch_folder);
 
-// Paths of the plugins that the loaded libraries look for. Cost: lists a few folders.
+// Returns the paths of the plugins that the loaded libraries would look for and open. Cost: lists a
+// few folders.
 [[nodiscard]] std::vector<std::string> plugins_of(std::span<const LoadedLibrary> loaded,
                                                   const Variables& environment);
 

@@ -99,7 +99,8 @@ std::optional<Package> package_of(const std::string& folder, std::string_view en
   return is_installed ? package : with_folder(std::move(package), printable(folder));
 }
 
-// pip renames a package while it replaces it: "~umpy" is left of numpy if pip was interrupted.
+// False for names such as "~umpy". pip renames numpy this way while it installs another version,
+// and leaves it if it is interrupted.
 bool is_package_name(std::string_view name) {
   if (name.empty() || name.size() > kLongestName) return false;
   const char first = name.front();

@@ -1,5 +1,5 @@
-// Finds the Python packages in the folders of a sys.path by the metadata that pip and others leave
-// there.
+// Finds the Python packages in the folders of a sys.path by the metadata that pip and other
+// installers leave there.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct Packages {
 // Whether only the Linux distribution installs packages into this folder of a sys.path.
 [[nodiscard]] bool is_system_folder(std::string_view folder);
 
-// If a package exists twice, Python imports the first one, so that counts. Cost: lists each folder,
-// and opens one small file per package.
+// If a package exists twice, returns the version in the earlier folder, because Python imports that
+// one. Cost: lists each folder, and opens one small file per package.
 [[nodiscard]] Packages read_packages(std::span<const std::string> sys_path);
 
 }  // namespace muster::facts

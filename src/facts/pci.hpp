@@ -23,7 +23,8 @@ struct PciDevice {
 // The devices of one vendor.
 [[nodiscard]] std::vector<PciDevice> pci_devices(const std::string& root, std::string_view vendor);
 
-// Reads place and link of the device at gpu.pci. Values that the folder lacks stay unchanged.
+// Sets the NUMA node, CPUs and PCIe link of the GPU at gpu.pci. Values that cannot be read become
+// unknown.
 void read_pci(const std::string& root, Gpu& gpu);
 
 }  // namespace muster::facts

@@ -7,7 +7,8 @@
 
 namespace muster::facts {
 
-// `kernel` is the kernel's release, by which its options in /boot are found. `root` is for tests.
+// `kernel` is the kernel's release. It is part of the name of the file in /boot that lists the
+// options with which the kernel was built. `root` is for tests.
 [[nodiscard]] PeerMemory read_peer_memory(const std::string& kernel, const std::string& root = "");
 
 }  // namespace muster::facts

@@ -16,10 +16,11 @@ namespace muster::facts {
 [[nodiscard]] std::string find_program_file(const std::string& name, const std::string& folder,
                                             const std::string& path);
 
-// Whether what was built for `architecture` cannot run there; false if either is not known.
+// Whether a file that was built for `architecture` cannot run on this CPU. False if either
+// architecture is unknown.
 [[nodiscard]] bool is_for_another_machine(const std::string& architecture, const Cpu& cpu);
 
-// The program, and its Python interpreter if it is one or is a Python script.
+// A program and, if it is a Python interpreter or a Python script, what that interpreter reports.
 struct FoundProgram {
   Program program;
   std::optional<Python> python = std::nullopt;

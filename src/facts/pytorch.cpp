@@ -14,7 +14,7 @@
 namespace muster::facts {
 namespace {
 
-// Removes the folder in which Python is started from sys.path, because it is not the job's folder.
+// Removes the current folder from sys.path, because Python is not started in the job's folder here.
 constexpr const char* kQuestion = R"(
 import os, sys
 sys.path = [folder for folder in sys.path if folder]
@@ -26,8 +26,8 @@ sys.stdout.buffer.write(b"\nmuster:" + b"\0".join(map(os.fsencode, said + sys.pa
 )";
 constexpr std::size_t kMostFolders = 256;  // in sys.path
 
-// The job's environment is added to our own. So variables that the activation unset are made empty
-// here, which Python and the dynamic loader ignore.
+// The program inherits our own environment too. Variables of Python and the dynamic loader that the
+// activation unset would keep our values, so they are made empty, which both ignore.
 std::vector<std::string> python_environment(const Variables& environment) {
   std::vector<std::string> entries;
   for (const auto& [name, value] : own_environment()) {

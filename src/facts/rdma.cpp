@@ -35,7 +35,8 @@ std::string state_name(const std::string& text) {
   return colon == std::string::npos ? text : text.substr(colon + 2);
 }
 
-// The interfaces of its GIDs, and those of its PCI device that belong to the same port of the card.
+// Returns the interfaces of the port's GIDs, and those interfaces of its PCI device that belong to
+// the same port of the card.
 std::vector<std::string> interfaces_of(const RdmaPort& port, const std::string& net) {
   std::vector<std::string> names;
   for (const Gid& gid : port.gids) {

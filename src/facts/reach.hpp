@@ -1,4 +1,4 @@
-// Results of tests whether hosts can connect to each other.
+// Results of testing whether hosts can connect to each other.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@ namespace muster::facts {
 
 enum class Reached {
   kYes,
-  kRefused,    // rejected although a listener is there, so by something in between
+  kRefused,    // rejected although a program listens there, so by something in between
   kTimedOut,   // no answer at all
   kNoRoute,    // the network reported that there is no route
   kCutOff,     // accepted, but closed before the listener answered
@@ -15,7 +15,7 @@ enum class Reached {
   kUntried,    // there was no time, or the result says nothing about the network
 };
 
-// Used instead of the number of a host, for the launcher.
+// Stands for the launcher where a Trial has the number of a host.
 inline constexpr std::size_t kLauncher = static_cast<std::size_t>(-1);
 
 // A connection that was tried. Hosts are numbered in the order of the cluster.

@@ -15,7 +15,8 @@ std::string gateway_of(int family, const Attributes& attributes) {
   if (const auto direct = bytes_of(attributes, RTA_GATEWAY); !direct.empty()) {
     return ip_text(family, direct);
   }
-  // For an IPv4 route through an IPv6 neighbour: two bytes with the family, then the address.
+  // An IPv4 route through an IPv6 neighbour has RTA_VIA: two bytes with the family, then the
+  // address.
   const std::string_view via = bytes_of(attributes, RTA_VIA);
   return via.size() < 2 ? "" : ip_text(value_of<std::uint16_t>(via), via.substr(2));
 }

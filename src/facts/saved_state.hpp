@@ -18,7 +18,7 @@ namespace muster::facts {
 struct SavedRate {
   std::string to;
   std::string to_hostname = {};  // hostname that the other host reported; empty: unknown
-  // Backend, engine and network. Rates with different ones cannot be compared.
+  // Backend, engine and network of the measurement. Only rates with the same text can be compared.
   std::string how;
   double bytes_per_second = 0;
   double saved_s = 0;  // Unix time
@@ -34,22 +34,21 @@ struct SavedState {
   std::string problem = {};  // why the state cannot be used; not in the JSON form
 };
 
-// Keeps only facts that comparisons use or show.
+// Returns a copy with only the facts that comparisons use or show.
 [[nodiscard]] Facts worth_saving(const Facts& facts);
 
 // Returns false if the state was saved for a machine with another hostname. An empty hostname is
 // unknown, and matches every machine.
 [[nodiscard]] bool is_of_machine(const SavedState& state, std::string_view hostname);
 
-// Adds the rate. It replaces a rate of the same link that was measured in the same way.
+// Adds the rate. If there is one with the same `to` and `how`, replaces it.
 void put_rate(SavedState& state, SavedRate rate);
 
 // Returns "2026-11-02", in UTC.
 [[nodiscard]] std::string date_text(double unix_s);
 
 [[nodiscard]] std::string to_json(const SavedState& state);  // one line
-// Rejects invalid input. Facts that muster did not know when it wrote the file have the values of
-// Facts{}.
+// Rejects invalid input. Facts that an older muster did not write have the values of Facts{}.
 [[nodiscard]] Result<SavedState> parse_saved_state(const std::string& json);
 [[nodiscard]] nlohmann::ordered_json saved_state_schema();
 

@@ -15,7 +15,8 @@
 namespace muster::facts {
 namespace {
 
-// The file that the loader loads. If the program is a wrapper around Python, the real interpreter.
+// Returns the file whose libraries count: the program or, if that is a wrapper around Python, the
+// real interpreter.
 std::string loaded_program(const FoundProgram& found) {
   if (found.python && !found.python->executable.empty()) return found.python->executable;
   return found.program.path;

@@ -28,7 +28,8 @@ enum class SshFile {
 // Debian, Ubuntu and derived systems modify OpenSSH so that it trusts such a group.
 [[nodiscard]] bool trusts_private_groups(std::string_view os_release);
 
-// The files that exist in the home directory.
+// Examines the user's home directory, ~/.ssh and the files in it that ssh or sshd checks. Leaves
+// out those that do not exist.
 [[nodiscard]] std::vector<FileMode> read_ssh_files(const std::string& home, int uid,
                                                    const Users& users);
 

@@ -27,8 +27,8 @@ std::string version_of_library(const std::string& path, std::string_view words_b
   return file ? version_behind(elf_constants(file->bytes()), words_before) : std::string();
 }
 
-// NCCL from a wheel is next to torch's folder. A conda package, or a torch that was built on this
-// machine, contains NCCL.
+// NCCL from a wheel is next to torch's folder. A torch from conda, or one that was built on this
+// machine, has NCCL in its own folder.
 std::string read_nccl(const std::string& torch) {
   const std::string packages = torch.substr(0, torch.rfind('/'));
   for (const std::string& header :

@@ -1,4 +1,5 @@
-// Names of users. A static binary cannot ask the C library, which would need shared modules for it.
+// Names of users. A static binary cannot ask the C library, which would have to load shared modules
+// for this.
 #pragma once
 
 #include <chrono>

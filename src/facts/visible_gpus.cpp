@@ -68,8 +68,8 @@ const VisibleGpu* by_name(const Visible& all, std::string_view entry) {
   return nullptr;
 }
 
-// Whether an unknown name may still belong to one of these GPUs. Without nvidia-smi, the driver's
-// files do not always contain UUIDs, and never MIG devices.
+// Whether an unknown name may still belong to one of these GPUs. If nvidia-smi did not answer, only
+// the driver's files are known, which do not always contain UUIDs and never MIG devices.
 bool may_be_unknown(const Visible& all, std::string_view name) {
   const bool is_mig = name.starts_with("MIG-");
   return std::any_of(all.begin(), all.end(), [&](const VisibleGpu& one) {

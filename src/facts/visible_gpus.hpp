@@ -24,23 +24,24 @@ struct VisibleGpu {
   std::string mig = {};      // UUID of the MIG device; empty: the whole GPU
 };
 
-// In the order in which CUDA or HIP counts them. If a host has several models, CUDA puts faster
-// GPUs first, which this function cannot know.
+// Returns the GPUs that a program with these variables can use, in the order in which CUDA or HIP
+// counts them. If a host has several models, CUDA puts faster GPUs first, which this function
+// cannot know.
 [[nodiscard]] std::vector<VisibleGpu> visible_gpus(std::span<const Gpu> gpus,
                                                    const GpuVariables& variables);
 
-// How many ranks a host gets with one rank per GPU, or per share that Slurm's --gpus-per-task
-// makes.
+// Returns how many ranks a host gets with one rank per GPU. With Slurm's --gpus-per-task=N there is
+// one rank per N GPUs.
 [[nodiscard]] int count_gpus(std::span<const Gpu> gpus, const GpuVariables& variables);
 
-// The GPU of a rank that uses the one with the number LOCAL_RANK among those that it sees.
+// Returns the GPU that a rank uses if it chooses number `local_rank` among the GPUs that it sees.
 // `variables` are the rank's own. Null if there is no such GPU, or if it is unknown.
 [[nodiscard]] const Gpu* gpu_of_rank(std::span<const Gpu> gpus, const GpuVariables& variables,
                                      int local_rank);
 
-// The value of CUDA_VISIBLE_DEVICES that gives a rank its own MIG device if it sees several. It is
-// needed because a CUDA program sees only the first MIG device in the list. Empty if no value is
-// needed.
+// Returns the value of CUDA_VISIBLE_DEVICES that gives a rank its own MIG device if it sees
+// several. It is needed because a CUDA program sees only the first MIG device in the list. Empty if
+// no value is needed.
 [[nodiscard]] std::string own_device(std::span<const Gpu> gpus, const GpuVariables& variables,
                                      int local_rank);
 

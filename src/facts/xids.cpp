@@ -79,8 +79,8 @@ Result<XidsByPci> read_xids(const std::string& kmsg, const std::string& journalc
   const ToolArguments question = {"--dmesg",     "--quiet",      "--no-pager",      "--output=cat",
                                   "--lines=500", "--since=-24h", "--grep=NVRM: Xid"};
   const auto journal = std::move(ask_tool(journalctl, {&question, 1}, deadline).front());
-  // journalctl exits with 1 if nothing matches, and also if it may not read the journal. Only then
-  // does it print an error.
+  // journalctl exits with 1 if nothing matches, and also if it may not read the journal. Only in
+  // the second case does it print an error.
   const bool may_read = journal && !journal->timed_out && journal->signal == 0 &&
                         journal->code <= 1 && trimmed(journal->err).empty();
   if (!may_read) return unexpected(log.error());

@@ -1,4 +1,4 @@
-// The hosts that Slurm has given to the job in which muster runs, read from Slurm's variables.
+// Reads the hosts of the Slurm job in which muster runs from Slurm's variables.
 #pragma once
 
 #include <map>

@@ -69,7 +69,7 @@ constexpr std::array kPrecedence = {
     Precedence{"engine", " engine_args launcher "},
 };
 
-// `flag` is "--max-restarts", and `key` is "max-restarts" or "max_restarts".
+// Whether the key is the name of the flag: "max-restarts" or "max_restarts" for "--max-restarts".
 bool is_spelled_like(std::string_view key, std::string_view flag) {
   if (!flag.starts_with("--")) return false;
   flag.remove_prefix(2);

@@ -15,7 +15,7 @@ namespace muster::hosts {
 [[nodiscard]] Error refuse(const Source& file, const YamlScalar& at, std::string what,
                            std::string hint = {});
 
-// The value of a key that takes exactly one.
+// Returns the value of a key that takes exactly one.
 [[nodiscard]] Result<const YamlScalar*> only_value(const Source& file, const YamlEntry& entry);
 
 [[nodiscard]] Result<std::vector<Host>> read_hosts(const Source& file, const YamlEntry& entry);

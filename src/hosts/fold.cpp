@@ -48,7 +48,7 @@ struct Box {
   std::array<Cell, kMaxJoined> cells = {};
 };
 
-// Sets of at least two numbers, as text for inside brackets. Each set is stored once.
+// Sets of at least two numbers, as the text between the brackets. Each set is stored once.
 class Sets {
  public:
   Cell add(const std::string& ranges) {

@@ -13,7 +13,7 @@ std::string short_name(std::string_view name) {
   return lower_case(name.substr(0, name.find('.')));
 }
 
-// The bytes of an address without its zone; empty if the text is not an address.
+// Returns the bytes of an address without its zone; empty if the text is not an address.
 std::string address_bytes(std::string_view text) {
   const std::string plain(text.substr(0, text.find('%')));
   std::string bytes(sizeof(in_addr), '\0');

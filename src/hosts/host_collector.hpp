@@ -23,7 +23,8 @@ class HostCollector {
   // Returns false if a host would get more than kMaxSlots.
   [[nodiscard]] bool add(std::string_view name, int slots);
 
-  // How often add() was called. Callers limit this number, because repeated hosts cost time too.
+  // Returns how often add() was called. Callers limit this number, because repeated hosts cost time
+  // too.
   [[nodiscard]] std::size_t named() const { return named_; }
 
   // Afterwards the collector cannot be used any more.

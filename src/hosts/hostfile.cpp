@@ -46,8 +46,8 @@ class HostfileReader {
   Result<void> read_value(std::string_view key, std::size_t key_at, Span value, Item& host);
   Result<void> note(Dialect dialect, std::size_t at);
 
-  // Searches only within `span`: searching to the end of the file on every line would take
-  // quadratic time.
+  // skip() and find() search only within `span`, because searching to the end of the file on every
+  // line would take quadratic time.
   [[nodiscard]] std::size_t skip(std::string_view set, Span span) const {
     const std::string_view text = source_.text.substr(span.begin, span.end - span.begin);
     return span.begin + std::min(text.find_first_not_of(set), text.size());

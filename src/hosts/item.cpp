@@ -62,7 +62,8 @@ Result<std::uint64_t> parse_number(const Source& source, std::size_t begin, std:
       begin, fmt::format("a number of {} digits; {} at most", end - begin, kMostDigits)));
 }
 
-// To how many digits numbers are padded. 01-16 and 01-100 are clear, but 1-016 is ambiguous.
+// Returns to how many digits numbers are padded, or 0 if they are not. 01-16 and 01-100 are clear,
+// but 1-016 is ambiguous.
 Result<int> width_of(const Source& source, std::size_t at, std::string_view first,
                      std::string_view last) {
   const auto padded = [](std::string_view digits) { return digits.size() > 1 && digits[0] == '0'; };
@@ -123,7 +124,7 @@ int decimal_digits(std::uint64_t number) {
   return digits;
 }
 
-// Adds up the number of hosts and the length of the longest name, piece by piece and without
+// Computes the number of hosts and the length of the longest name, piece by piece and without
 // overflow.
 class Size {
  public:

@@ -37,8 +37,8 @@ struct Item {
   static constexpr std::size_t kNo = static_cast<std::size_t>(-1);
 };
 
-// The end of the item that starts at `begin`: the position of the next comma or blank outside
-// brackets.
+// Returns the end of the item that starts at `begin`: the position of the next comma or blank
+// outside brackets.
 [[nodiscard]] Result<std::size_t> item_end(const Source& source, std::size_t begin,
                                            std::size_t end);
 

@@ -12,20 +12,20 @@ constexpr std::size_t kMaxNameBytes = 253;  // the limit of DNS
   return c >= '0' && c <= '9';
 }
 
-// Letters, digits, '.', '_' and '-'.
+// True for letters, digits, '.', '_' and '-'.
 [[nodiscard]] constexpr bool is_name_char(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' ||
          c == '-';
 }
 
-// A host name or IPv4 address: only is_name_char, and not starting with '-' (an option for ssh) or
-// '.' (".." is a directory).
+// True for a host name or IPv4 address. Such a name has only characters that is_name_char accepts,
+// and does not start with '-' (ssh would take it for an option) or '.' (".." is a directory).
 [[nodiscard]] bool is_name(std::string_view text);
 
-// An IPv6 address without brackets, with or without a zone, such as fe80::1%eth0.
+// True for an IPv6 address without brackets, with or without a zone, such as fe80::1%eth0.
 [[nodiscard]] bool is_ipv6(std::string_view text);
 
-// A user that can follow ssh's -l: user or user@realm.
+// True for a user that can follow ssh's -l: user or user@realm.
 [[nodiscard]] bool is_user(std::string_view text);
 
 }  // namespace muster::hosts

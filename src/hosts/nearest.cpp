@@ -9,7 +9,7 @@
 namespace muster::hosts {
 namespace {
 
-// For longer words nothing is similar, which limits the cost.
+// Longer words count as similar to nothing, which limits the cost.
 constexpr std::size_t kLongestWord = 64;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -146,7 +146,7 @@ Result<void> check(const Telling& telling, const Told& count, const Told& rank) 
   return contradiction(text_of(count), text_of(*telling.world_size));
 }
 
-// The value of the first variable that is set. Fails if both are set and differ.
+// Returns the value of the first variable that is set. Fails if both are set and differ.
 Result<std::string> agreed(const Environment& environment, const std::string& name,
                            const std::string& other_name) {
   const std::string one = value(environment, name);

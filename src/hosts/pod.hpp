@@ -33,7 +33,7 @@ struct Pod {
 // job.
 [[nodiscard]] Result<std::optional<Pod>> read_pod(const Environment& environment);
 
-// What the user requested. A value of 0 or nothing was not requested.
+// What the user requested. 0 or nothing: the user did not request it.
 struct PodRequest {
   int pods = 0;                            // --nnodes
   int ranks = 0;                           // -n
@@ -41,8 +41,8 @@ struct PodRequest {
   std::optional<int> rank = std::nullopt;  // --node-rank
 };
 
-// The number of ranks in each pod; 0 if nobody gave a number. If the request contradicts the pod or
-// itself, the Error names both numbers and where they come from.
+// Returns the number of ranks in each pod; 0 if nobody gave a number. If the request contradicts
+// the pod or itself, the Error names both numbers and where they come from.
 [[nodiscard]] Result<int> ranks_on_each(const Pod& pod, const PodRequest& request);
 
 }  // namespace muster::hosts

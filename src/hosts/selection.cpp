@@ -63,7 +63,7 @@ Result<void> check_whole(const Source& source) {
 }  // namespace
 
 Result<Selection> parse_selection(const Source& source) {
-  // '@' has one byte, as the comma has, so positions stay correct.
+  // Both '@' and ',' are one byte long, so positions stay correct.
   std::string text(source.text);
   std::replace(text.begin(), text.end(), '@', ',');
   Source plain = source;

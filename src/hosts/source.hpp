@@ -27,10 +27,10 @@ struct Source {
 // Removes the byte order mark that some editors put before UTF-8.
 [[nodiscard]] Source without_utf8_mark(Source source);
 
-// How messages show a byte of untrusted input: 'x', or "byte 0x07".
+// Returns how messages show a byte of untrusted input: 'x', or "byte 0x07".
 [[nodiscard]] std::string describe(char byte);
 
-// At most 60 bytes of `text`, printable and in quotes.
+// Returns at most 60 bytes of `text`, printable and in quotes.
 [[nodiscard]] std::string excerpt(std::string_view text);
 
 }  // namespace muster::hosts

@@ -25,7 +25,7 @@ struct Instances {
 // Rejects invalid addresses, users and host keys, and addresses that occur twice.
 [[nodiscard]] Result<Instances> parse_terraform(const Source& source);
 
-// One line of known_hosts per instance, with both of its addresses.
+// Returns one line of known_hosts per instance, with both of its addresses.
 [[nodiscard]] std::string known_hosts(const Instances& instances);
 
 }  // namespace muster::hosts

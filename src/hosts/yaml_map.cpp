@@ -60,7 +60,7 @@ class Collector : public YAML::EventHandler {
  private:
   // A map whose end has not been read yet.
   struct Level {
-    // Stays valid, because outer maps do not grow meanwhile.
+    // Stays valid, because the outer maps do not grow while an inner one is read.
     std::vector<YamlEntry>* entries;
     std::unordered_map<std::string, int> lines;  // line of each key so far
   };

@@ -23,7 +23,7 @@ struct YamlEntry {
   YamlScalar key;
   bool is_list = false;
   bool is_map = false;
-  // Exactly one, unless is_list; empty if the key has no value.
+  // Exactly one, unless this is a list. Empty if this is a map or the key has no value.
   std::vector<YamlScalar> values = {};
   std::vector<YamlEntry> entries = {};  // only if is_map
 };

@@ -135,7 +135,7 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-// How informative a connection is; 0 means not at all.
+// Returns how informative a connection is; 0 means not at all.
 int interest(const Connection& one) {
   if (one.state != state_name(kEstablished)) return 3;
   if (one.retransmits > 0 || one.retransmitted > 0) return 3;
@@ -227,7 +227,7 @@ std::vector<Connection> compare_sockets(const std::set<std::uint64_t>& inodes,
 Result<SocketLooks> look_at_sockets() {
   SocketLooks looks;
   MUSTER_CHECK(look_at_family(AF_INET, looks));
-  // Fails if the kernel has no IPv6.
+  // An error is ignored, because a kernel may lack IPv6.
   (void)look_at_family(AF_INET6, looks);
   return looks;
 }

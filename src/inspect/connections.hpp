@@ -38,19 +38,21 @@ using SocketLooks = std::map<std::uint64_t, SocketLook>;  // by inode
 // Adds the sockets in a /proc/net/tcp or tcp6, which contains less information.
 void take_tcp_table(std::string_view text, SocketLooks& looks);
 
-// What happened between two observations, for the sockets of one rank. Leaves out inconspicuous
-// connections within the host. If there are too many, keeps the conspicuous ones.
+// Returns one rank's connections and what happened on them between two looks. Leaves out
+// inconspicuous connections over loopback. If there are too many, keeps the conspicuous ones.
 [[nodiscard]] std::vector<Connection> compare_sockets(const std::set<std::uint64_t>& inodes,
                                                       const SocketLooks& before,
                                                       const SocketLooks& after, double window_s);
 
-// All sockets in this process's network namespace. Cost: one query to the kernel per IP version.
+// Returns the TCP sockets in this process's network namespace. Cost: one query to the kernel per IP
+// version.
 [[nodiscard]] Result<SocketLooks> look_at_sockets();
 
-// The sockets in the network namespace of a process.
+// Returns those in the network namespace of a process, with less information; see take_tcp_table.
 [[nodiscard]] SocketLooks look_at_sockets_of(pid_t pid);
 
-// The inodes of all open sockets. Cost: one readlink per open file of the processes.
+// Returns the inodes of the sockets that these processes have open. Cost: one readlink per open
+// file.
 [[nodiscard]] std::set<std::uint64_t> socket_inodes(std::span<const pid_t> pids);
 
 }  // namespace muster::inspect

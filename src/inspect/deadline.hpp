@@ -22,7 +22,7 @@ using Deadline = Clock::time_point;
   return std::min(Clock::now() + most, no_later_than);
 }
 
-// Like poll(2) for one descriptor. Returns false if the deadline has passed.
+// Like poll(2) for one descriptor. Returns false if the deadline has passed or poll fails.
 [[nodiscard]] inline bool wait_for(int fd, short events, Deadline deadline) {
   while (true) {
     const auto left = time_left(deadline);

@@ -40,7 +40,7 @@ std::string text_of(const Json& json) {
   return printable(std::string_view(text).substr(0, kLongestName));
 }
 
-// Some numbers are written as strings. Returns 0 if it is not a number.
+// Some recorders write numbers as strings. Returns 0 if the value is not a number.
 std::int64_t whole_number(const Json& json) {
   std::int64_t value = 0;
   if (json.is_number_unsigned()) {
@@ -125,7 +125,7 @@ double seconds_of_ns(const Json& json) {
 
 struct Parsed {
   std::map<GroupKey, Recorded> groups;
-  // Keys of the groups, by the number that PyTorch gives a group in this process.
+  // The keys in `groups`, by the number that PyTorch gives each group in this process.
   std::map<std::int64_t, GroupKey> keys;
 };
 
@@ -169,7 +169,8 @@ Group group_of(const GroupKey& key, Recorded recorded) {
     }
     last_begun_s = entry.begun_s;
   }
-  // The recorder drops its oldest entries, which were completed.
+  // Counts all operations before the first unfinished one as done. The recorder drops its oldest
+  // entries, which were completed.
   group.done = first_unfinished == 0 ? group.begun : first_unfinished - 1;
   std::size_t unfinished = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -180,8 +181,9 @@ Group group_of(const GroupKey& key, Recorded recorded) {
   return group;
 }
 
-// Adds a group of which the recorder has no entries any more. These counts include operations of
-// all kinds, so they are less precise than the numbers of collectives.
+// Fills in the counts of groups for which no collective is recorded any more. The counts in
+// `status` include operations of all kinds, so they are less precise than the numbers of
+// collectives.
 void take_status(const Json& status, const Parsed& parsed, std::vector<Group>& groups) {
   if (!status.is_object()) return;
   for (const auto& [id, counts] : status.items()) {
@@ -246,7 +248,7 @@ Result<std::vector<Group>> parse_flight_record(std::string_view text, double uni
 
 std::vector<Group> merge_groups(std::span<const std::vector<Group>> records) {
   std::map<GroupKey, Group> merged;
-  std::map<std::string, Group> listed;  // merged information about all groups of a name
+  std::map<std::string, Group> listed;  // by name: what is known about all groups of that name
   for (const std::vector<Group>& record : records) {
     for (const Group& group : record) {
       Group& known = listed[group.name];

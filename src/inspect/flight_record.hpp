@@ -18,15 +18,15 @@ constexpr std::size_t kMaxRecordBytes = std::size_t{8} << 20;
 [[nodiscard]] Result<std::vector<Group>> parse_flight_record(std::string_view text,
                                                              double unix_time);
 
-// Merges the records of one process. If only one record has a property of a group, such as its
-// members, all groups of that name get it.
+// Merges the records of one process. If only one of the groups of a name has a property, such as
+// the members, all of them get it.
 [[nodiscard]] std::vector<Group> merge_groups(std::span<const std::vector<Group>> records);
 
-// Fills in begun_before and done_before. A group that did not exist before has had no collectives.
+// Fills in begun_before and done_before. They stay 0 for a group that `before` does not contain.
 void set_before(std::vector<Group>& groups, std::span<const Group> before);
 
-// Whether a collective is running. Only searches the text for a word, so that many samples are
-// cheap.
+// Whether a collective was running when the record was written. Only searches the text for a word,
+// so that many samples are cheap.
 [[nodiscard]] bool tells_unfinished(std::string_view record);
 
 }  // namespace muster::inspect

@@ -163,7 +163,7 @@ std::vector<Counter> read_dead_interfaces(const std::string& root) {
     // Reading fails for an interface that is switched off. Only a lost cable gives 0.
     if (facts::first_line(folder + "carrier") != "0") continue;
     if (facts::first_line(folder + "operstate") != "down") continue;
-    // A bridge without members, as container engines keep.
+    // Skip bridges: a container engine keeps one without members.
     if (sys::exists(folder + "bridge")) continue;
     counters.push_back({.device = printable(name), .name = kNoCarrier, .value = 1});
   }
@@ -175,7 +175,7 @@ std::vector<Counter> compare_counters(std::span<const Counter> before,
   std::vector<Counter> telling;
   for (Counter now : after) {
     const Counter* const earlier = same_counter(before, now);
-    // Some counters stop at their largest value. They are never negative.
+    // Some counters stop at their largest value. None is ever negative, so such a value is ignored.
     if (earlier != nullptr && now.value > earlier->value && earlier->value >= 0) {
       now.change = now.value - earlier->value;
     }
@@ -188,7 +188,7 @@ std::vector<Counter> compare_counters(std::span<const Counter> before,
 std::string ask_nccl(int port, Deadline deadline) {
   const sys::Fd fd = connect_to_loopback(port, deadline);
   if (!fd.valid()) return {};
-  // A rank that does not respond must not use up the time: NCCL's default time limit is 5 s.
+  // NCCL's default time limit is 5 s, so a single rank that does not respond would use up our time.
   constexpr std::string_view kQuestion = "timeout 1\nstatus\n";
   if (::send(fd.get(), kQuestion.data(), kQuestion.size(), MSG_NOSIGNAL) < 0) return {};
   std::string answer;

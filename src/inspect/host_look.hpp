@@ -17,10 +17,10 @@ namespace muster::inspect {
 // The host's addresses, without loopback and link-local ones.
 [[nodiscard]] std::vector<std::string> host_addresses();
 
-// The average of the last minute, from the text of /proc/loadavg.
+// Returns the load average of the last minute from the text of /proc/loadavg.
 [[nodiscard]] double parse_load(std::string_view text);
 
-// Returns "/tmp (0 bytes left)"; empty if there is space, or if the numbers make no sense.
+// Returns "/tmp (0 bytes left)" if the disk is full or nearly so; otherwise "".
 [[nodiscard]] std::string full_disk_text(const std::string& folder, std::uint64_t total_bytes,
                                          std::uint64_t free_bytes);
 
@@ -35,12 +35,13 @@ namespace muster::inspect {
 // Interfaces that are up but have no carrier, as counters "no carrier" with the value 1.
 [[nodiscard]] std::vector<Counter> read_dead_interfaces(const std::string& root = "/sys/class/net");
 
-// The counters that have grown, and those that are worth mentioning whenever they are not 0.
+// Returns the counters that have grown, and those that are worth mentioning whenever they are not
+// 0.
 [[nodiscard]] std::vector<Counter> compare_counters(std::span<const Counter> before,
                                                     std::span<const Counter> after);
 
-// What NCCL's RAS answers on this port of the loopback interface; empty if there is no answer. NCCL
-// asks all ranks, and each missing rank costs it a second.
+// Returns what NCCL's RAS answers on this port of the loopback interface; "" if there is no answer.
+// RAS asks all ranks, and each rank that does not respond costs it a second.
 [[nodiscard]] std::string ask_nccl(int port, Deadline deadline);
 constexpr int kNcclPort = 28028;
 

@@ -35,7 +35,7 @@ struct SocketsSeen {
   std::vector<std::vector<Connection>> of_ranks;
   std::set<int> listening;
   bool first_look_done = false;
-  std::string not_seen = {};  // why the kernel reported less about the sockets; empty if it did not
+  std::string not_seen = {};  // what is unknown about the sockets, and why; "" if nothing
 };
 
 struct HostSeen {
@@ -48,7 +48,7 @@ std::string network_namespace(const std::string& process) {
   return link_target("/proc/" + process + "/ns/net");
 }
 
-// Whether the rank has another network namespace, as it may in a container.
+// Whether the processes are in a network namespace other than ours, as they may be in a container.
 bool has_other_network(std::span<const pid_t> pids) {
   const std::string ours = network_namespace("self");
   for (const pid_t pid : pids) {
@@ -58,7 +58,7 @@ bool has_other_network(std::span<const pid_t> pids) {
   return false;
 }
 
-// The sockets in the network namespace of a rank's processes.
+// Returns the sockets in the network namespace of a rank's processes. `all` are those in our own.
 SocketLooks sockets_for(const Result<SocketLooks>& all, const std::vector<pid_t>& pids) {
   if (all && !has_other_network(pids)) return *all;
   SocketLooks looks;
@@ -154,7 +154,7 @@ int processors() {
   return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-// Calls `work` for each watch in this order, with at most one thread per CPU.
+// Starts threads, at most one per CPU, that call `work` for each watch in the given order.
 void start_for_all(Crew& crew, const std::shared_ptr<const Watches>& watches,
                    void (RankWatch::*work)()) {
   auto next = std::make_shared<std::atomic<std::size_t>>(0);
@@ -168,8 +168,8 @@ void start_for_all(Crew& crew, const std::shared_ptr<const Watches>& watches,
   }
 }
 
-// Begins with processes for which there is no Python stack, because there may not be enough time
-// for all.
+// Begins with the ranks for which there is no Python stack, because there may not be enough time
+// for all ranks.
 void read_native_stacks(const Watches& watches, Deadline end) {
   auto order = std::make_shared<Watches>(watches);
   std::ranges::stable_sort(*order, {},

@@ -20,13 +20,12 @@ struct Request {
   std::vector<RankProcesses> ranks;
   std::string recorders;                   // folder with the sockets of the ranks' recorders
   std::chrono::milliseconds window{1000};  // time from the first to the second look
-  // How often to ask the recorders in between, to measure shares of time. 0: only at the first and
-  // second look.
+  // How often to ask the recorders between the two looks, to measure shares of time. 0: never.
   std::chrono::milliseconds sample_every{0};
-  // False: only glances at states, times and counts. Starts no other program, stops no process and
-  // leaves out everything else.
+  // If false, inspect() only looks at states, times and counts: it starts no other program and
+  // stops no process.
   bool stacks = true;
-  // Ask NCCL about the whole job, which one host can do for all.
+  // Whether to ask NCCL about the whole job. It is enough if one host does that.
   bool ask_nccl = true;
   std::chrono::milliseconds deadline{4000};  // time limit for everything
   // Multiplies the usual time limits for recorders, tools and the kernel. Larger in tests.

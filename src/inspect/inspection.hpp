@@ -53,8 +53,8 @@ struct Group {
   std::int64_t begun_before = 0;  // like `begun`, at the start of the inspection
   std::int64_t done_before = 0;
   double longest_gap_s = 0;  // longest time between the starts of two consecutive collectives
-  // The latest operations, the oldest first: at most kMostOperations, plus all that are not
-  // completed.
+  // The latest kMostOperations operations and, of the earlier ones, those that are not completed.
+  // The oldest come first.
   std::vector<Operation> operations = {};
 
   friend bool operator==(const Group&, const Group&) = default;
@@ -128,7 +128,7 @@ struct RankView {
   friend bool operator==(const RankView&, const RankView&) = default;
 };
 
-// A counter of a network port or an RDMA device, and its change during the inspection.
+// A counter of a network interface or an RDMA port, and its change during the inspection.
 struct Counter {
   std::string device;  // "mlx5_0/1", "eth0"
   std::string name;    // "symbol_error"
@@ -148,7 +148,7 @@ struct HostView {
   // Average number of runnable processes in the last minute.
   double load = 0;
   std::vector<std::string> full_disks = {};  // "/ (0 bytes left)"
-  // Counters of RDMA ports that have changed and indicate problems.
+  // Counters of network interfaces and RDMA ports that indicate problems.
   std::vector<Counter> counters = {};
   std::string nccl = {};  // what NCCL's RAS reports about the job; several lines
   std::vector<std::string> not_seen = {};

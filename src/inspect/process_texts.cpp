@@ -27,7 +27,7 @@ bool is_wrapper(std::string_view program) {
 }
 
 struct LockLine {
-  // Number of the lock; the processes that wait for the lock have the same number.
+  // The lock's number, which is the same in the lines of its holder and of the processes that wait.
   std::string_view number;
   bool waits = false;
   pid_t pid = 0;

@@ -12,16 +12,16 @@
 
 namespace muster::inspect {
 
-// All bytes that the process has read and written, from the text of /proc/PID/io: through calls
-// (including the page cache and pipes, but not recv and send), and on disks (including mapped
-// files).
+// Returns the bytes that the process has read and written so far, from the text of /proc/PID/io.
+// Adds up bytes in system calls (including the page cache and pipes, but not recv and send) and
+// bytes on disks (including mapped files).
 [[nodiscard]] std::int64_t parse_io_bytes(std::string_view text);
 
 // Turns the text of /proc/PID/cmdline, whose words end with NUL, into "python train.py": printable,
 // without the program's folder, and shortened.
 [[nodiscard]] std::string shortened_command(std::string_view cmdline);
 
-// The value of a variable in the text of /proc/PID/environ.
+// The value of a variable in the text of /proc/PID/environ; "" if it is not set.
 [[nodiscard]] std::string variable_in(std::string_view environ, std::string_view name);
 
 // The target of a symbolic link such as /proc/PID/exe; empty if unknown.
@@ -41,8 +41,8 @@ struct NamedProcess {
   bool ended = false;
 };
 
-// The first process that is not a shell or another program that only starts one. If there is none,
-// the last process. 0 if the list is empty.
+// Returns the first running process that is not a shell or another program that only starts one. If
+// there is none, returns the last running process; 0 if none is running.
 [[nodiscard]] pid_t main_process(std::span<const NamedProcess> parents_first);
 
 [[nodiscard]] bool is_python(std::string_view program);

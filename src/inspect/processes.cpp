@@ -42,8 +42,8 @@ bool has_controller(std::string_view list, std::string_view controller) {
   return std::ranges::find(controllers, controller) != controllers.end();
 }
 
-// Whether the cgroup is visible here. Cgroups outside this process's cgroup namespace begin with
-// "/..".
+// Whether the cgroup is visible here. The paths of cgroups outside this process's cgroup namespace
+// begin with "/..".
 bool is_below_root(std::string_view path) {
   return path.starts_with('/') && path.find("/..") == std::string_view::npos;
 }

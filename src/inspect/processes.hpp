@@ -33,14 +33,15 @@ struct ProcessLook {
 // Returns "python train.py", for example. May block while the kernel holds the process's memory.
 [[nodiscard]] std::string command_of(pid_t pid);
 
-// May block for the same reason.
+// Like command_of, may block while the kernel holds the process's memory.
 [[nodiscard]] bool uses_python(pid_t pid);
 
 // The PID of the process's debugger; 0 if it has none.
 [[nodiscard]] pid_t tracer_of(pid_t pid);
-// Whether the process is in state T or t for another reason than a tool of ours reading its stack.
+// Whether the process, which is in `state`, is stopped (T or t) by something other than our
+// eu-stack.
 [[nodiscard]] bool was_stopped(pid_t pid, char state);
-// The kernel's name for the function in which the main thread waits.
+// The kernel's name for the function in which the main thread waits; "" if unknown.
 [[nodiscard]] std::string waiting_place(pid_t pid);
 // The cgroup of a process if it is frozen, otherwise empty.
 [[nodiscard]] std::string frozen_cgroup(pid_t pid);
@@ -51,10 +52,11 @@ struct CallLook {
 };
 [[nodiscard]] CallLook look_at_call(pid_t pid);
 
-// Whether stopping the thread would make its call fail. Needs the same permission as ptrace.
+// Whether the call would fail if a debugger stopped the thread. Needs the same permission as
+// ptrace.
 [[nodiscard]] bool stop_would_break(pid_t pid, const SystemCall& call);
 
-// Describes the call. Without a call, describes what can be concluded from `waits_in`. For a lock,
+// Describes the call or, if ptrace is denied, what can be concluded from `waits_in`. For a lock,
 // adds the process that holds it.
 [[nodiscard]] std::string call_words(pid_t pid, const CallLook& look, std::string_view waits_in);
 

@@ -26,20 +26,22 @@ constexpr auto kShortestSample = std::chrono::milliseconds(20);
 constexpr auto kLeastForStack = std::chrono::milliseconds(1000);
 constexpr auto kLeastForFirstStack = std::chrono::milliseconds(500);
 constexpr auto kPatienceWithDebugger = std::chrono::milliseconds(500);
-// Limited, because each failed sample fills the recorder's queue further.
+// After so many, no more samples are taken, because each failed one fills the recorder's queue
+// further.
 constexpr int kMostFailedSamples = 50;
 
 // The recorders of PyTorch for CPU backends, of NCCL, and of muster's own backends.
 constexpr const char* kRecordHandlers[] = {"fr_trace_json", "dump_nccl_trace_json",
                                            "muster_operations"};
-// NCCL's recorder then leaves out completed operations. Other recorders ignore this.
+// Makes NCCL's recorder leave out completed operations. Other recorders ignore it.
 constexpr const char* kOnlyActive = "?onlyactive=true";
 
 bool has_ended(const std::string& state) {
   return state == "X" || state == "Z";
 }
 
-// Adds the reason: on many distributions, only ancestors of a process may use ptrace on it.
+// If ptrace was denied, adds the likely reason: on many distributions, only ancestors of a process
+// may use ptrace on it.
 std::string with_reason(std::string failure) {
   const std::string scope = facts::first_line("/proc/sys/kernel/yama/ptrace_scope");
   if (failure != kPtraceDenied || scope.empty() || scope == "0") return failure;
@@ -111,8 +113,8 @@ void RankWatch::look_first() {
   });
 }
 
-// Reads what may block because of the process's memory. So it comes after everything that cannot
-// block.
+// Reads files in /proc that may block while the kernel holds the process's memory. So watch() calls
+// this only after the first look and the first answers.
 void RankWatch::learn_names() {
   if (!schedule_.stacks) return;
   for (std::size_t i = 0; i < pids_.size(); ++i) {
@@ -127,7 +129,8 @@ void RankWatch::learn_names() {
 }
 
 void RankWatch::look_again() {
-  // A process with a debugger looks as if it had been stopped by somebody.
+  // Wait until our own eu-stack is done: a process with a debugger looks as if somebody had stopped
+  // it.
   const std::unique_lock not_attached(attached_, kPatienceWithDebugger);
   for (std::size_t i = 0; i < pids_.size(); ++i) {
     const pid_t pid = pids_[i];
@@ -262,8 +265,8 @@ std::vector<Frame> RankWatch::python_frames(std::string& source, Deadline deadli
       return frames;
     }
     why_no_pyspy_ = with_reason(tool_failure("py-spy", answer));
-    // While a process starts or runs, one attempt may fail and the next succeed. Only a denial is
-    // permanent.
+    // One attempt may fail and the next succeed, because the process runs meanwhile. Only a denial
+    // is permanent.
     if (why_no_pyspy_.starts_with(kPtraceDenied)) pyspy_.clear();
     pyspy_is_slow_ = answer.timed_out;
   }
@@ -278,7 +281,8 @@ std::vector<Frame> RankWatch::traceback_frames(Deadline deadline) {
   const RecorderAnswer answer =
       all_recorders_->ask(recorder->name, "dump_traceback",
                           within(schedule_.patience * kPatienceWithTraceback, deadline));
-  // The handler waits for the GIL. A second request would block another thread of the process.
+  // The handler waits for the GIL. If it has not answered, a second request would only block
+  // another thread of the process.
   if (answer.answered != Answered::kYes) has_traceback_ = false;
   return parse_faulthandler(answer.body);
 }

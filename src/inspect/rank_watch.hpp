@@ -17,7 +17,7 @@ namespace muster::inspect {
 struct Schedule {
   Deadline second_look = {};
   Deadline tools_end = {};  // when py-spy and eu-stack are killed
-  Deadline end = {};        // the processes that these tools stopped run again before this
+  Deadline end = {};        // by then, the processes that these tools stopped run again
   int places = 1;           // how many samples of Python's position to take
   std::chrono::milliseconds sample_every{0};
   bool stacks = true;
@@ -33,7 +33,8 @@ class RankWatch {
   // Does everything from the first look to the Python stack.
   void watch();
   // To be called after watch(). Stops the main thread for some tenths of a second. Skips a process
-  // in state D: the stop would take effect when its call returns, and then nobody would resume it.
+  // in state D: the stop would take effect only when its call returns, possibly after eu-stack has
+  // given up, and then nothing would resume the process.
   void read_native_stack();
   // To be called during watch(). Only for a program without a recorder and without Python: two
   // native stacks show whether it makes progress.

@@ -22,7 +22,8 @@ struct RecorderAnswer {
   std::string body = {};
 };
 
-// Parses the response. Returns nothing if it is incomplete and the connection has not ended.
+// Parses an HTTP response. Returns nothing if it is incomplete but the rest may still arrive,
+// because the connection has not ended.
 [[nodiscard]] std::optional<RecorderAnswer> parse_http(std::string_view text, bool has_ended);
 
 struct Recorder {

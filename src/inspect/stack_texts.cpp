@@ -95,7 +95,8 @@ bool is_word_start(std::string_view text, std::size_t at) {
   return at == 0 || text[at - 1] == ' ' || text[at - 1] == ':';
 }
 
-// Some tools give the files of libraries only relative to the folder that was searched.
+// Files of the standard library and of packages. Some tools give such a file only relative to the
+// folder in which Python found it.
 constexpr auto kStandardFiles = std::to_array<std::string_view>(
     {"threading.py",  "queue.py",     "selectors.py",   "subprocess.py", "socket.py",
      "ssl.py",        "pdb.py",       "bdb.py",         "cmd.py",        "runpy.py",
@@ -180,7 +181,7 @@ std::string short_function(std::string_view demangled) {
     }
   }
   kept = facts::trimmed(kept);
-  // Templates have their return type in front.
+  // The name of a template is preceded by its return type.
   const std::size_t blank = kept.rfind(' ', kept.find("operator"));
   if (blank != std::string::npos) kept.erase(0, blank + 1);
   if (kept.empty()) return "?";

@@ -15,11 +15,12 @@ namespace muster::inspect {
 
 constexpr std::size_t kMostFrames = 64;
 
-// The main thread's stack in the JSON of `py-spy dump`. Empty if it has none, or if the text is
-// invalid.
+// Returns the main thread's stack from the JSON of `py-spy dump`. Empty if the thread is not listed
+// or the text is invalid.
 [[nodiscard]] std::vector<Frame> parse_pyspy(std::string_view json, pid_t pid);
 
-// The main thread's stack, which is the last section that Python's faulthandler writes.
+// Returns the main thread's stack from the text of Python's faulthandler, where it is the last
+// section.
 [[nodiscard]] std::vector<Frame> parse_faulthandler(std::string_view text);
 
 // The stack of the only thread that eu-stack printed.

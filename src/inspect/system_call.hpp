@@ -32,15 +32,17 @@ struct SystemCall {
 using TargetOf = std::function<std::string(int fd)>;
 
 // Describes the call in the words listed at Process::call. `waits_in` is the kernel's name for the
-// function in which the thread waits. It shows which call was restarted.
+// function in which the thread waits. If the kernel has restarted a call, only this name shows
+// which.
 [[nodiscard]] std::string describe(const SystemCall& call, Machine machine,
                                    const TargetOf& target_of, std::string_view waits_in);
 
-// Like describe, but from `waits_in` alone, if ptrace is not permitted. Empty if that name is not
-// known.
+// Like describe, but from `waits_in` alone, for when ptrace is not permitted. Returns "" if muster
+// does not know that name.
 [[nodiscard]] std::string describe_place(std::string_view waits_in);
 
-// Whether a socket has a time limit: SO_RCVTIMEO or SO_SNDTIMEO. False if it is not a socket.
+// Whether a socket has the time limit `option`: SO_RCVTIMEO or SO_SNDTIMEO. False if `fd` is not a
+// socket.
 using HasTimeLimit = std::function<bool(int fd, int option)>;
 
 // Whether the call fails with EINTR after a debugger has stopped the thread. The kernel restarts

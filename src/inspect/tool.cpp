@@ -45,7 +45,7 @@ bool is_over(Deadline deadline) {
   return tools_must_end || time_left(deadline).count() == 0;
 }
 
-// Permission to run one of the tools that may run at the same time.
+// Permission to run a tool. Waits until fewer tools are running than there are CPUs.
 class Turn {
  public:
   explicit Turn(Deadline deadline) {
@@ -81,8 +81,8 @@ bool make_pipe(Pipe& made) {
   return true;
 }
 
-// Our environment, but in English, and so that tools do not search the network for debug
-// information.
+// Returns our environment, changed so that tools print English and do not search the network for
+// debug information.
 std::vector<std::string> tool_environment() {
   std::vector<std::string> variables;
   for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
@@ -114,7 +114,7 @@ pid_t spawn(std::vector<std::string> argv, const Pipe& out, const Pipe& err) {
   sigset_t none;
   ::sigemptyset(&none);
   sigset_t pipe_only = none;
-  ::sigaddset(&pipe_only, SIGPIPE);  // we ignore it, but a tool whose reader has gone must end
+  ::sigaddset(&pipe_only, SIGPIPE);  // we ignore it, but it must end a tool whose reader is gone
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &pipe_only);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -166,13 +166,15 @@ bool wait_until(const Over& over, pid_t pid, int& status) {
   }
 }
 
-// Whether the group is root's, or the user's private one that most distributions create with the
-// same number. Does not ask for other members, since a directory service could take long to answer.
+// Whether the group is root's, or this user's private one, which most distributions create with the
+// user's number. Does not look up other members, since a directory service could take long to
+// answer.
 bool is_own_group(gid_t group) {
   return group == 0 || (group == ::getegid() && group == ::geteuid());
 }
 
-// Accepts folders such as /tmp, in which everybody may add files but not change those of others.
+// Whether only root and this user can change the file or folder. Accepts folders such as /tmp, in
+// which everybody may add files but not change those of others.
 bool only_we_change(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return false;
@@ -210,7 +212,7 @@ static ToolAnswer run(const std::vector<std::string>& argv, std::chrono::millise
   if (is_whole && wait_until([&] { return is_over(deadline); }, pid, answer.status)) return answer;
   answer.timed_out = true;
   ::kill(pid, SIGKILL);
-  if (attached_to > 0) ::kill(attached_to, SIGCONT);  // this process may end before the tool does
+  if (attached_to > 0) ::kill(attached_to, SIGCONT);  // now, since muster may end before the tool
   const Deadline grace = Clock::now() + kGrace;
   (void)wait_until([&] { return time_left(grace).count() == 0; }, pid, answer.status);
   return answer;
@@ -223,7 +225,7 @@ ToolAnswer run_tool(const std::vector<std::string>& argv, std::chrono::milliseco
 
 ToolAnswer run_attached(const std::vector<std::string>& argv, pid_t pid,
                         std::chrono::milliseconds most, Deadline deadline) {
-  ++attached_tools;  // must precede the check of end_tools in run_tool
+  ++attached_tools;  // before run() checks tools_must_end, so that end_tools waits for this one
   const auto before = sys::read_process_stat(pid);
   const pid_t stoppable = before && before->state != 'T' ? pid : 0;
   const ToolAnswer answer = run(argv, most, deadline, stoppable);

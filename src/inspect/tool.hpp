@@ -30,12 +30,12 @@ struct ToolAnswer {
                                       std::chrono::milliseconds most, Deadline deadline);
 
 // Kills running tools and prevents new ones. Returns when the processes to which tools were
-// attached run again, and after half a second in any case.
+// attached run again, but after half a second at the latest.
 void end_tools();
 
 constexpr const char* kPtraceDenied = "ptrace is not permitted for this process";
 
-// What went wrong, for texts such as "no native stack: ...". `tool` is the tool's name.
+// Says why there is no stack, for texts such as "no native stack: ...". `tool` is the tool's name.
 [[nodiscard]] std::string tool_failure(const std::string& tool, const ToolAnswer& answer);
 
 // Searches for py-spy next to the process's Python, in the process's environment and in our PATH.

@@ -172,7 +172,7 @@ std::string amd_smi_script(const Hardware& hardware) {
        processes = Json::array();
   for (std::size_t i = 0; i < hardware.gpus.size(); ++i) {
     const Gpu& gpu = hardware.gpus[i];
-    if (!gpu.pci.answers) continue;  // the driver has removed it
+    if (!gpu.pci.answers) continue;  // the driver removes such a GPU
     list.push_back(list_entry(gpu, i));
     fixed.push_back(static_entry(hardware, gpu, i));
     metrics.push_back(metric_entry(hardware, gpu, i));

@@ -54,7 +54,8 @@ Result<void> ssh_modes(const Spec& spec, int host, const std::string& /*argument
 }
 
 Result<void> host_key(const Spec& spec, int host, const std::string& /*argument*/) {
-  const auto pid = node_pid(spec.name, host_name(host)).value_or(0);  // 0: shell() will report that
+  // 0 if the host is down, which shell() reports.
+  const auto pid = node_pid(spec.name, host_name(host)).value_or(0);
   const unsigned long old_socket = listening_socket(pid, 22);
   MUSTER_CHECK(shell(spec, host,
                      "rm /etc/ssh/ssh_host_ed25519_key /etc/ssh/ssh_host_ed25519_key.pub\n"
@@ -75,8 +76,8 @@ Result<void> hold_port(const Spec& spec, int host, const std::string& argument) 
   }
   int listener = -1;  // kept open by the process that stays
   const auto prepare = [&]() -> Result<void> {
-    // Changing the user made this process invisible to that user. Real processes of the user are
-    // visible.
+    // The change of user has hidden this process in /proc from that user, but real processes of the
+    // user are visible.
     (void)::prctl(PR_SET_DUMPABLE, 1);
     listener = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in any{};
@@ -124,7 +125,7 @@ Result<void> fake_rdma(const Spec& spec, int host, const std::string& /*argument
   return shell(spec, host, fake_rdma_script(spec, host));
 }
 
-// The size in a container without --shm-size.
+// 64 MB is the size in a container without --shm-size.
 Result<void> small_shm(const Spec& spec, int host, const std::string& /*argument*/) {
   return shell(spec, host, "mount -o remount,size=64m /dev/shm");
 }

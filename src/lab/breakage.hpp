@@ -1,4 +1,4 @@
-// Ways to break one host that occur on real clusters. A new one is a row in the table.
+// Ways to break one host, as happens on real clusters. To add one, add a row to the table.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Defects of a host's GPUs and network cards that occur on real clusters. Pure. A new one is a row
-// in the table.
+// Defects of a host's GPUs and network cards, as on real clusters. To add one, add a row to the
+// table. Pure.
 #pragma once
 
 #include <span>

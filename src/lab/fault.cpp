@@ -44,8 +44,8 @@ Result<void> set_offload(const Spec& spec, pid_t pid, const std::string& interfa
 Result<void> stop_wire(const Spec& spec, int host, int nic) {
   const auto pid = recorded_process(wire_file(spec, host, nic));
   if (pid) MUSTER_CHECK(end_process(*pid));
-  // Also needed if the process ended by itself or never started, because its two interfaces exist
-  // then.
+  // Also needed if the process ended by itself or never started, because its two interfaces may
+  // exist even then.
   try_in_switch(spec.name, fmt::format("link del {}\n", wire_outer_name(host, nic)));
   return {};
 }
@@ -90,8 +90,8 @@ Result<void> start_wire(const Spec& spec, int host, int nic, const Ends& ends, c
   return in_switch(spec.name, fmt::format("link set {} master {} up\n", outer, bridge_name(nic)));
 }
 
-// Whether the cable is connected to no bridge, neither by its port nor by the interface of a wire
-// process. That interface still exists after the wire process has ended.
+// Whether the cable is connected to no bridge, neither by its port nor by the outer interface of a
+// wire process, which still exists after that process has ended.
 Result<bool> cut_off(int host, int nic, const Ends& ends) {
   for (const std::string& name : {wire_outer_name(host, nic), ends.port}) {
     MUSTER_TRY(const sys::Ended shown,

@@ -9,7 +9,8 @@
 
 namespace muster::lab {
 
-// Drops all frames in both directions. The host still has a carrier, as with a dead switch.
+// Drops all frames in both directions. The host's interfaces still have a carrier, as if the switch
+// had died.
 [[nodiscard]] Result<void> cut(const Spec& spec, int host);
 
 // Undoes `cut` and all damage that `break` has done to the hardware.
@@ -18,8 +19,7 @@ namespace muster::lab {
 // Kills all processes at once. The kernel still closes their connections, so peers notice.
 [[nodiscard]] Result<void> kill(const Spec& spec, int host);
 
-// Simulates a power failure: like `kill`, but no packet leaves the host any more, so peers do not
-// notice.
+// Simulates a power failure: like `kill`, but drops all frames first, so that peers do not notice.
 [[nodiscard]] Result<void> crash(const Spec& spec, int host);
 
 // Ends the host if it is up, and starts it again with the same disk, unshaped and connected.

@@ -1,5 +1,5 @@
-// The GPUs and network cards that a host of the lab shows: the profile of a machine with this
-// host's own identifiers and defects. Plain values; pure.
+// The GPUs and network cards that a host of the lab shows: that of the machine in the profile, with
+// this host's own identifiers and defects. Plain values; pure.
 #pragma once
 
 #include <map>
@@ -83,7 +83,8 @@ struct RdmaDevice {
   std::string interface;  // empty: none
   std::string address;    // of the interface; empty: none
   std::vector<Gid> gids;
-  // Numbers to add to the GID indices; hosts take them in turn.
+  // Numbers that are added to the GID indices, to make them differ between hosts, which take the
+  // numbers in turn.
   std::vector<int> gid_shifts;
   std::map<std::string, long> error_counters;  // only those that are not 0
   int mtu = 1500;
@@ -125,7 +126,8 @@ struct EmbeddedText {
 // Sets what differs between hosts: serial numbers, GUIDs, addresses, GID indices.
 void make_own(Hardware& hardware, int host);
 
-// The address of a card in 198.19.128.0/17, where each card has its own subnet.
+// The address of a host's card. It is in 198.19.128.0/17, where the cards with the same number
+// share a subnet.
 constexpr int kRailPrefixLength = 24;
 [[nodiscard]] std::string rail_address(int rail, int host);
 

@@ -84,8 +84,8 @@ Result<void> rewrite_shown(const Tree& before, const Tree& wanted) {
   return write_tree("", before, wanted);
 }
 
-// Writes from inside the host, through its mounts, because an overlay does not notice changes to
-// its layers.
+// Writes the files from inside the host, through its mounts, because an overlay does not notice
+// changes that are made directly to its layers.
 Result<void> write_inside(const Spec& spec, int host, const Tree& before, const Tree& wanted) {
   MUSTER_TRY(const int code, inside(spec, host_name(host), As::kRoot, [&] {
                const auto written = rewrite_shown(before, wanted);
@@ -146,8 +146,8 @@ Result<void> change_network(const Spec& spec, int host, pid_t pid, const Hardwar
   return {};
 }
 
-// Replaces this process by a copy of sleep with another name. Its environment contains only PATH
-// and the lab's mark.
+// Executes a copy of sleep under another name in place of this process. The environment contains
+// only PATH and the lab's mark.
 [[noreturn]] void sleep_as(const Spec& spec, std::string_view path, const char* name) {
   const std::string program(path), marked = mark(spec.name);
   const char* argv[] = {name, "infinity", nullptr};

@@ -1,4 +1,5 @@
-// Requests that a host of the lab makes to the kernel's network itself.
+// Network settings that a process of the lab makes or reads directly through the kernel, without
+// programs.
 #pragma once
 
 #include <span>

@@ -59,8 +59,8 @@ void add_files(const std::filesystem::path& from, const std::string& to, const s
   }
 }
 
-// The programs next to this binary and their libraries, for hosts that cannot see them at their
-// path. They are copied below /usr/local, to the same relative places.
+// Returns the programs next to this binary and their libraries, for hosts that cannot see them at
+// their own path. They go below /usr/local, to the same relative places.
 std::vector<Copied> programs_beside_muster() {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -92,7 +92,7 @@ Result<Machine> look_at_machine(const Spec& spec) {
   return machine;
 }
 
-// Checks that all programs exist that the lab starts, before anything is created.
+// Checks, before anything is created, that all programs that the lab starts exist.
 Result<void> check_programs() {
   for (const char* name :
        {"tini-static", "nsenter", "ip", "tc", "ethtool", "ssh-keygen", "/usr/sbin/sshd"}) {
@@ -109,9 +109,9 @@ bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.rfind(folder + "/", 0) == 0;
 }
 
-// Resolves links, because otherwise a mount would be made at the link's target on this machine.
-// Rejects shares inside other shares, because creating the mount point of one would change the real
-// folder of the other.
+// Resolves links, because a mount on a link would be made at the link's target on this machine.
+// Rejects a share inside another one, because creating its mount point would change the real folder
+// of the outer share.
 Result<void> settle_shares(std::vector<std::string>& shares) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     std::error_code bad;
@@ -230,7 +230,7 @@ Result<void> remove(std::string_view lab) {
   if (!std::filesystem::remove(lab_folder(lab), ignored) && sys::exists(lab_folder(lab))) {
     return unexpected(system_error("cannot remove the lab's directory", lab_folder(lab)));
   }
-  // Fails if other labs are in it.
+  // Fails, as it should, while the folder contains other labs.
   ::rmdir(std::filesystem::path(lab_folder(lab)).parent_path().c_str());
   return {};
 }

@@ -24,8 +24,8 @@ struct Status {
   std::vector<HostStatus> hosts;  // beginning with the launcher
 };
 
-// Makes the lab. If the password is empty, chooses password and uid. Returns the spec as built. If
-// it fails, nothing is left behind.
+// Makes the lab. If the password in `spec` is empty, chooses a password and a free uid. Returns the
+// spec as built. If it fails, nothing is left behind.
 [[nodiscard]] Result<Spec> up(Spec spec);
 
 // Describes what `up` would do, one line per step, without doing it.

@@ -1,6 +1,6 @@
 // Ensures that only one process changes a lab at a time, by a lock on the lab's folder. Processes
-// that `up` has forked hold it too until they execute their program, so that `down` cannot run
-// before that.
+// that `up` has forked hold the lock too until they execute their program, because `down` could not
+// find them before that.
 #pragma once
 
 #include <string_view>

@@ -104,8 +104,8 @@ Result<sys::Fd> open_init() {
   ::_exit(kExitNotFound);
 }
 
-// Sets the limit as on hosts with RDMA, because sshd passes its limits on to logins. In a container
-// that may not raise the limit, it stays as it is.
+// Removes the limit of locked memory, as on hosts with RDMA; sshd passes its limits on to logins.
+// If the lab runs in a container that may not raise the limit, it stays as it is.
 void allow_locked_memory() {
   const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
   (void)::setrlimit(RLIMIT_MEMLOCK, &unlimited);
@@ -146,7 +146,7 @@ Result<Pipe> make_pipe() {
 [[noreturn]] void host_main(const Spec& spec, int host, int init, Pipe& go, Pipe& report) {
   // Until exec, the host dies with its parent, so that a killed `up` leaves no half-made hosts.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  go.write = sys::Fd();  // otherwise we would not see our parent's end in `go`
+  go.write = sys::Fd();  // otherwise reading `go` would not end when our parent dies
   if (auto ready = become_host(spec, host, go.read.get()); !ready) {
     const std::string text = fmt::format("{}: {}\n", host_name(host), to_text(ready.error()));
     (void)!::write(report.write.get(), text.data(), text.size());
@@ -259,7 +259,7 @@ Result<void> start_switch(const Spec& spec) {
   if (pid < 0) return unexpected(system_error("cannot make the switch's namespaces"));
   if (pid == 0) exec_init(spec.name, init.get(), {"sleep", "infinity"});
   started.write = sys::Fd();
-  // Returns when the child executes its program.
+  // Returns when the child has executed its program.
   MUSTER_TRY(const std::string nothing, read_all(started.read.get()));
   MUSTER_CHECK(record_process(pid_file(spec.name, kSwitch), pid));
   return in_switch(spec.name, plan_bridges(spec));
@@ -290,7 +290,7 @@ Result<void> start_hosts(const Spec& spec, std::span<const int> hosts) {
     if (::write(go.write.get(), "g", 1) != 1)
       return unexpected(system_error("a host of the lab stopped while it was starting"));
   }
-  // Ends when all hosts have executed theirs.
+  // Returns when every host has executed its program or failed.
   MUSTER_TRY(const std::string complaints, read_all(report.read.get()));
   if (!complaints.empty()) {
     return unexpected(Error{.what = fmt::format("a host could not start: {}",
@@ -350,7 +350,7 @@ void become_user(const Spec& spec) {
     ::_exit(kExitCannotRun);
 }
 
-// What a process inside the node sends to the one outside, through a pipe.
+// What the process inside the node sends through a pipe to the one outside.
 struct Report {
   bool failed = false;
   pid_t pid = 0;

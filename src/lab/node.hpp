@@ -1,5 +1,5 @@
-// A host of the lab is a process in its own namespaces. This starts, finds and enters hosts. The
-// switch is a node too: a network namespace that contains the bridges.
+// Starts, finds and enters hosts. A host of the lab is a process in its own namespaces. The switch
+// is a node too: a network namespace that contains the bridges.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ namespace muster::lab {
 
 constexpr std::string_view kSwitch = "switch";
 
-// Records a process in a file as "PID START-TIME". It is found only if the start time is still the
-// same, so that another process with a reused PID is never mistaken for it.
+// Records a process in a file as "PID START-TIME". recorded_process returns it only if the start
+// time is still the same, so that another process with a reused PID is never mistaken for it.
 [[nodiscard]] Result<void> record_process(const std::string& file, pid_t pid);
 [[nodiscard]] std::optional<pid_t> recorded_process(const std::string& file);
 
@@ -29,7 +29,7 @@ constexpr std::string_view kSwitch = "switch";
 // Like node_pid, but fails if the host is down. The Error says how to start it.
 [[nodiscard]] Result<pid_t> first_process(const Spec& spec, std::string_view node);
 
-// The arguments that run `words` in the network namespace of process `pid`.
+// Returns a command line that runs `words` in the network namespace of process `pid`.
 [[nodiscard]] std::vector<std::string> in_network_of(pid_t pid, std::vector<std::string> words);
 
 [[nodiscard]] Result<void> start_switch(const Spec& spec);
@@ -66,8 +66,8 @@ enum class As {
                                          const std::function<Result<void>()>& prepare,
                                          const std::function<void()>& serve);
 
-// Replaces the calling process by the command, with the environment of a login. Returns 126 or 127
-// if that fails.
+// Executes the command in place of the calling process, with the environment of a login. Returns
+// 126 or 127 if that fails.
 [[nodiscard]] int exec_command(const Spec& spec, bool root, const std::vector<std::string>& words);
 
 }  // namespace muster::lab

@@ -1,5 +1,5 @@
-// The lab's version of NVIDIA's driver files and nvidia-smi. `nvidia-smi --help-query-gpu` lists
-// the fields in this order.
+// The lab's version of NVIDIA's driver files and nvidia-smi. The tables below list the fields in
+// the order of `nvidia-smi --help-query-gpu`.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -179,7 +179,7 @@ void add_health(const Hardware& hardware, QueryTable& table) {
   for (const char* name :
        {"retired_pages.single_bit_ecc.count|retired_pages.sbe",
         "retired_pages.double_bit.count|retired_pages.dbe", "retired_pages.pending"}) {
-    table.same(name, "", kNotAvailable);  // only before the A100; later GPUs remap rows instead
+    table.same(name, "", kNotAvailable);  // GPUs from the A100 on remap rows instead
   }
   const auto rows = [&](std::string_view name, const auto& value) {
     table.add(name, "", [&](const Gpu& gpu, std::size_t) {
@@ -334,7 +334,8 @@ std::string topology(const Hardware& hardware, int cpus) {
   return text;
 }
 
-// What the program prints instead of an answer, and its exit code. Empty if it answers.
+// Returns what nvidia-smi prints instead of an answer, and its exit code. The text is empty if it
+// answers.
 std::pair<std::string, int> refusal(const Hardware& hardware) {
   if (hardware.tool == ToolState::kMismatch) {
     return {"Failed to initialize NVML: Driver/library version mismatch", 18};

@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t kKeysAtOnce = 4;
 constexpr std::size_t kMaxProgramBytes = std::size_t{256} << 20;
 
-// Does not use sys::write_file, because these files are on our own tmpfs and nobody reads them yet.
+// Writes without the precautions of sys::write_file, because these files are on our own tmpfs and
+// nobody reads them yet.
 Result<void> put(const std::string& path, std::string_view content, mode_t mode, uid_t owner) {
   const sys::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!fd.valid()) return unexpected(system_error("cannot create the file", path));

@@ -19,7 +19,7 @@ struct MakeFolder {
   mode_t mode = 0755;
   uid_t owner = 0;  // user id, and at the same time the group id
 };
-// A mount point. If it exists, its owner and mode stay unchanged.
+// Makes a folder to mount something on. If it exists, its owner and mode stay unchanged.
 struct MakeMountPoint {
   std::string path;
 };
@@ -35,7 +35,8 @@ struct WriteTree {
   std::string what;  // description for people
   Tree tree;
 };
-// Hides what the lower layer has in this folder of an overlay's upper layer.
+// Makes an empty folder in an overlay's upper layer that hides the folder of the lower layer at the
+// same place.
 struct HideBelow {
   std::string path;
 };
@@ -48,7 +49,8 @@ struct Link {
   std::string path;
   std::string target;
 };
-// Hides a path of the machine's own root in an overlay layer.
+// An entry in an overlay's upper layer that hides the same path of the lower one, the machine's own
+// root.
 struct Whiteout {
   std::string path;
 };
@@ -67,7 +69,7 @@ using Operation = std::variant<MakeFolder, MakeMountPoint, WriteFile, WriteTree,
                                CopyFile, Link, Whiteout, Mount, MakeHostKey>;
 
 // Executes the operations in order and stops at the first failure. Consecutive operations that make
-// host keys run in parallel. Every process that this starts gets `environment`.
+// host keys run in parallel. Every process that replay starts gets `environment`.
 [[nodiscard]] Result<void> replay(std::span<const Operation> operations,
                                   const std::string& environment);
 

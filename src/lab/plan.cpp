@@ -9,7 +9,7 @@
 namespace muster::lab {
 namespace {
 
-// Like Debian's, but with passwords, and a log that tests can read.
+// Like Debian's configuration, but with password logins and a log that tests can read.
 constexpr std::string_view kSshdConfig = R"(Port 22
 HostKey /etc/ssh/ssh_host_ed25519_key
 PermitRootLogin no
@@ -22,7 +22,7 @@ AcceptEnv LANG LC_*
 Subsystem sftp internal-sftp
 )";
 
-// A login shell needs only this. The machine's own profile can take half a second.
+// All that a login shell needs. To run the machine's own profile can take half a second.
 constexpr std::string_view kProfile = "PATH=/usr/local/bin:/usr/bin:/bin\nexport PATH\n";
 
 std::string hosts_file(const Spec& spec) {
@@ -85,7 +85,7 @@ void plan_common(const Spec& spec, const Machine& machine, std::vector<Operation
     plan.emplace_back(Whiteout{fmt::format("{}/ssh/ssh_host_{}_key.pub", etc, name)});
   }
   plan.emplace_back(Whiteout{common + "/root/.ssh"});
-  // Hosts act as machines, even if this machine is a container.
+  // Hosts must look like machines, even if the lab runs in a container.
   plan.emplace_back(Whiteout{common + "/.dockerenv"});
   for (const char* name : {"/root/.bashrc", "/root/.profile"}) write(common + name, "");
   plan.emplace_back(WriteFile{.path = common + home + "/.bashrc", .owner = spec.uid});
@@ -105,7 +105,8 @@ void plan_hardware(const Spec& spec, const Machine& machine, int host,
   plan.emplace_back(WriteTree{folder + "/upper", "tools of " + spec.like, files.on_disk});
 }
 
-// Mounts the profile's files over /sys, next to what the kernel shows there.
+// Mounts the profile's files over /sys, where the kernel's own files stay visible beside them, and
+// over /proc/driver.
 void plan_hardware_mounts(const std::string& folder, const std::string& root,
                           std::vector<Operation>& plan) {
   const std::string hardware = folder + "/hardware";
@@ -178,7 +179,7 @@ std::vector<Operation> plan_files(const Spec& spec, const Machine& machine) {
   std::vector<Operation> plan;
   plan_common(spec, machine, plan);
   for (int host = 0; host <= spec.hosts; ++host) plan_host(spec, machine, host, plan);
-  // Consecutively, so that they are made in parallel.
+  // The keys come one after the other in the plan, because only such steps run in parallel.
   for (int host = 0; host <= spec.hosts; ++host) {
     const std::string name = host_name(host);
     plan.emplace_back(MakeHostKey{

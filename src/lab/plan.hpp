@@ -41,15 +41,16 @@ struct Machine {
 // The lowest uid from 1000 on that is free in passwd and in group.
 [[nodiscard]] uid_t free_uid(std::string_view passwd, std::string_view group);
 
-// The files of a lab, all on its disk: the layer that all hosts share, and each host's own.
+// Returns the steps that make a lab's files on its disk: the layer that all hosts share, and each
+// host's own.
 [[nodiscard]] std::vector<Operation> plan_files(const Spec& spec, const Machine& machine);
 
-// What a host does in its own namespaces before its sshd starts: it makes its root, /dev, /proc and
-// so on.
+// Returns the steps that a host takes in its own namespaces before its sshd starts: it makes its
+// root, /dev, /proc and so on.
 [[nodiscard]] std::vector<Operation> plan_root(const Spec& spec, int host);
 
-// The lines for `ip -batch` on the switch that make the bridges and the cables to running hosts.
-// `pid` is the first process of a host, as numbered outside the host.
+// A host to be connected. `pid` is its first process, as numbered outside the host. The functions
+// below return lines for `ip -batch` on the switch that make the bridges and the cables to hosts.
 struct Cable {
   int host = 0;
   pid_t pid = 0;

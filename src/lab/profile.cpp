@@ -1,5 +1,5 @@
-// Profiles are files of this project that are embedded in the binary. A faulty one is our own
-// mistake, and tests read all of them.
+// Profiles are files of this project that are embedded in the binary. Only a mistake of ours can
+// make one faulty, and tests read all of them.
 #include <algorithm>
 #include <charconv>
 
@@ -64,8 +64,8 @@ int hexadecimal(std::string_view digits) {
   return value;
 }
 
-// Assigns bridges. Below a switch, given as "root port/upstream port", each device has its own
-// downstream port.
+// Assigns bridges to devices. Below a PCIe switch, which profiles write as "root port/upstream
+// port", each device gets its own downstream port.
 class Bridges {
  public:
   std::vector<std::string> above(const std::string& upstream) {

@@ -14,7 +14,7 @@ namespace muster::lab {
 
 struct Spec {
   std::string name = "default";
-  // N1..nN, not including the launcher, which is host 0.
+  // The number of hosts n1..nN, without the launcher, which is host 0.
   int hosts = 0;
   int nics = 1;  // how many networks every host is in: 1 or 2
   // Names in the first network; hosts take them in turn.
@@ -58,7 +58,7 @@ struct HostAddress {
 };
 // The host's addresses in this network, IPv4 first.
 [[nodiscard]] std::vector<HostAddress> addresses(const Spec& spec, int host, int nic);
-// Constant, so that ARP tables stay valid when a host restarts.
+// The MAC address. It is constant, so that ARP tables stay valid when a host restarts.
 [[nodiscard]] std::string mac(int host, int nic);
 [[nodiscard]] std::string nic_name(const Spec& spec, int host, int nic);
 [[nodiscard]] std::string port_name(int host, int nic);  // the end of the cable at the switch
@@ -67,8 +67,8 @@ struct HostAddress {
 // shaped.
 [[nodiscard]] std::string rail_port_name(int host, int rail);
 [[nodiscard]] std::string rail_bridge_name(int rail);
-// A shaped cable leads from the port through the wire process and the inner and outer interface to
-// the bridge.
+// If a cable is shaped, the wire process connects its port to the inner interface. The peer of
+// that, the outer interface, is connected to the bridge.
 [[nodiscard]] std::string wire_inner_name(int host, int nic);
 [[nodiscard]] std::string wire_outer_name(int host, int nic);
 

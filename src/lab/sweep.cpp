@@ -62,7 +62,8 @@ std::vector<sys::Fd> marked_processes(const std::string& entry) {
     pid_t pid = 0;
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (bad != std::errc() || end != name.data() + name.size() || pid == ::getpid()) continue;
-    // Open it before reading, so that we signal the process that we have read.
+    // Open the process before its environment is read, so that no other process with the same PID
+    // is signalled.
     sys::Fd process = open_process(pid);
     const auto environment = sys::read_file(fmt::format("/proc/{}/environ", pid));
     if (process.valid() && environment && has_entry(*environment, entry)) {
@@ -75,8 +76,8 @@ std::vector<sys::Fd> marked_processes(const std::string& entry) {
 }  // namespace
 
 Result<void> sweep(const std::string& entry) {
-  // A process that is in the middle of exec shows no environment for a moment, so one look that
-  // finds nothing is not enough.
+  // During exec, a process has no environment for a moment. So one round that finds no process is
+  // not enough.
   int looks_in_vain = 0;
   for (int round = 0; round < kMaxRounds; ++round) {
     const std::vector<sys::Fd> found = marked_processes(entry);

@@ -21,8 +21,8 @@ struct TreeEntry {
 // Entries by absolute path. Folders are derived from the paths.
 using Tree = std::map<std::string, TreeEntry>;
 
-// Changes what is below `folder` from `before` to `wanted` and touches nothing else. Files that
-// stay are changed in place, so that what is mounted on them stays mounted.
+// Changes the files below `folder` from `before` to `wanted` and touches no others. Files that stay
+// are changed in place, so that mounts on them remain.
 [[nodiscard]] Result<void> write_tree(const std::string& folder, const Tree& before,
                                       const Tree& wanted);
 

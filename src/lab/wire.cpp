@@ -82,7 +82,7 @@ void accept_frame(Lane& lane, const Shape& shape, std::string_view bytes, Clock:
   lane.queue.push_back({.due = due, .bytes = std::string(bytes)});
 }
 
-// Whether the cable drops this packet on purpose. Other packets may still be lost by chance.
+// Whether the shape drops every packet like this one. Other packets may still be lost by chance.
 bool is_dropped(const Shape& shape, const Packet& packet, bool to_host) {
   const bool is_knock = to_host && packet.opens_port && *packet.opens_port != kSshPort;
   return (shape.only_ssh && is_knock) || (shape.largest > 0 && packet.bytes > shape.largest);
@@ -125,8 +125,8 @@ Result<Wire> Wire::open(const std::string& one, const std::string& other, const 
 }
 
 void Wire::carry() {
-  // A cable needs no CPU time in reality, so run with priority. Without that permission, the cable
-  // is slower.
+  // A real cable needs no CPU time, so run with high priority. If this is not permitted, the cable
+  // is only slower.
   ::setpriority(PRIO_PROCESS, 0, kHurry);
   Lane lanes[2] = {{.from = ends_[0].get(), .to = ends_[1].get()},
                    {.from = ends_[1].get(), .to = ends_[0].get(), .to_host = true}};

@@ -1,5 +1,5 @@
-// A cable in user space: carries frames between two interfaces, and delays and loses them. Needed
-// because many kernels are built without netem.
+// A cable in user space: it carries frames between two interfaces, and can delay or lose them.
+// Needed because many kernels are built without netem.
 #pragma once
 
 #include <string>

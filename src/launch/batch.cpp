@@ -10,7 +10,7 @@
 namespace muster::launch {
 namespace {
 
-// The number of slots if it is given and the same for every host, otherwise 0.
+// Returns the number of slots if it is given and the same for every host, otherwise 0.
 int equal_slots(std::span<const hosts::Host> hosts) {
   if (hosts.empty()) return 0;
   const bool same = std::all_of(hosts.begin(), hosts.end(), [&](const hosts::Host& host) {

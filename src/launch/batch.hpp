@@ -1,5 +1,5 @@
-// Requests to Slurm from outside an allocation: the flags of salloc and sbatch, and a batch script.
-// All pure.
+// Writes requests to Slurm from outside an allocation: the flags of salloc and sbatch, and a batch
+// script. All pure.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ namespace muster::launch {
 
 using Words = std::vector<std::string>;
 
-// The flags for salloc and sbatch, such as "--nodes=2" and "--ntasks-per-node=8". `hosts` are those
-// that the user named. `more` are the user's own flags for Slurm, which come last and therefore
-// win.
+// Returns the flags for salloc and sbatch, such as "--nodes=2" and "--ntasks-per-node=8". `hosts`
+// are those that the user named. `more` are the user's own flags for Slurm, which come last and
+// therefore win.
 [[nodiscard]] Words allocation_flags(const layout::Job& job, std::span<const hosts::Host> hosts,
                                      std::span<const std::string> more);
 

@@ -75,8 +75,8 @@ class HydraWriter : CommandWriter {
     add_binding();
     add_folder();
     add_environment();
-    // Hydra keeps the standard input of other ranks open forever, unless Intel's -s sends it to
-    // them.
+    // Hydra keeps the standard input of all ranks but the first open forever, unless Intel's -s
+    // sends input to them.
     if (!given("-s")) shim_flags_.emplace_back("--only-first-reads");
     return finish(shim_flags_);
   }
@@ -87,7 +87,7 @@ class HydraWriter : CommandWriter {
            (given_by_user(job_, flag) || given_by_user(job_, fmt::format("-{}", flag)));
   }
 
-  // Whether muster may set this. If not, the user has set it, which wins and is noted.
+  // Whether muster may set this. If not, the user has set it: that value wins and is noted.
   bool is_ours(const Flag& flag) {
     if (!flag.variable.empty() && means_.user_env.contains(std::string(flag.variable))) {
       plan_.notes.push_back(stays_as_variable(flag.variable));
@@ -116,7 +116,7 @@ class HydraWriter : CommandWriter {
   }
 
   // Intel's mpirun is a script that looks for a batch system and then runs mpiexec.hydra. A signal
-  // would only end the script.
+  // would end only the script.
   [[nodiscard]] std::string launcher() const {
     constexpr std::string_view kScript = "/mpirun";
     const std::string& path = layout_.engine.launcher;
@@ -206,8 +206,8 @@ done
     if (layout_.oversubscribed) set_variable("I_MPI_THREAD_YIELD", "2");
   }
 
-  // MPICH's daemon fails if our folder does not exist on the host. The rank process falls back to
-  // another folder.
+  // MPICH's daemon fails if our folder does not exist on the host. So the rank process changes to
+  // our folder, and falls back to another one if it does not exist.
   void add_folder() {
     if (intel_ || job_.folder.empty() || !is_ours({"-wdir"})) return;
     add({"-wdir", "/"});

@@ -7,7 +7,7 @@
 namespace muster::launch {
 namespace {
 
-// The value in NAME=value. The values read here contain no blanks.
+// Returns the value in NAME=value. The values read here contain no blanks.
 std::string_view field(std::string_view line, std::string_view name) {
   for (std::size_t at = line.find(name); at != std::string_view::npos;
        at = line.find(name, at + 1)) {
@@ -20,8 +20,8 @@ std::string_view field(std::string_view line, std::string_view name) {
   return {};
 }
 
-// Reasons of a pending job that do not go away by waiting. Reasons of accounting (AssocGrp...,
-// QOSMax...) are not among them, because they may go away when other jobs end.
+// Reasons of a pending job that do not go away by waiting. Limits of accounting (AssocGrp...,
+// QOSMax...) are not among them, because they may allow the job when other jobs end.
 constexpr std::array<std::string_view, 8> kLasting = {
     "AccountNotAllowed", "BadConstraints",     "DependencyNeverSatisfied", "InvalidAccount",
     "InvalidQOS",        "PartitionNodeLimit", "PartitionTimeLimit",       "QOSNotAllowed"};

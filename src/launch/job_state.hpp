@@ -16,8 +16,8 @@ struct JobState {
 [[nodiscard]] JobState parse_job_state(std::string_view line);
 
 enum class Prospect {
-  kUnknown,  // it is too early to say what will happen
-  kGood,     // the job runs, waits for its turn, or has ended by itself
+  kUnknown,  // too early to say, for example because the job has only begun
+  kGood,     // the job waits for its turn, or has ended by itself
   kNever,    // the job cannot start, no matter how the queue changes
   kBroken,   // the job started, but its first host could not run its command
 };

@@ -26,7 +26,8 @@ constexpr OpenMpiDialect kPrrte = {"--prtemca",       "plm_ssh_agent", "plm_ssh_
 constexpr OpenMpiDialect kOrte = {
     "--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn", "oob_tcp_if_include", "OMPI_MCA_", "rsh"};
 
-// In --host, what follows a colon would be a number of ranks. A host file has no such problem.
+// Whether a host is named by an IPv6 address. Such a name needs a host file, because in --host the
+// part after a colon would be a number of ranks.
 bool names_ipv6_address(const layout::Layout& layout) {
   return std::any_of(
       layout.placements.begin(), layout.placements.end(),
@@ -41,14 +42,15 @@ class OpenMpiWriter : CommandWriter {
   Plan write() {
     argv_ = {layout_.engine.launcher};
     if (means_.as_root) add({"--allow-run-as-root"});
-    if (!all_here(layout_)) {  // mpirun fails without an ssh program, even if it needs none
+    // Only if needed: with these parameters mpirun fails if there is no ssh program.
+    if (!all_here(layout_)) {
       set_launcher(dialect_.agent, fmt::format("{}", fmt::join(means_.ssh, " ")));
       set_launcher(dialect_.no_tree, "1");
     }
-    // Not a parameter of Open MPI. Its daemons get it on their command lines, so hosts know to
-    // which run a daemon belongs.
+    // Open MPI ignores this parameter, but puts it on the command lines of its daemons, which shows
+    // on every host to which run a daemon belongs.
     if (!means_.by_hand) add({std::string(dialect_.flag), "muster_run_id", means_.run_id});
-    if (means_.user_env.contains("SLURM_JOB_ID")) {  // otherwise it would start daemons by srun
+    if (means_.user_env.contains("SLURM_JOB_ID")) {  // otherwise mpirun would start daemons by srun
       set_launcher("plm", std::string(dialect_.plm));
       set_launcher("ras", "^slurm");
     }
@@ -99,8 +101,8 @@ class OpenMpiWriter : CommandWriter {
   }
 
   // Open MPI accepts no IPv6 subnets, only names of interfaces, and version 5 crashes if a host
-  // lacks one of them. So this only switches IPv4 off, which also makes it ignore the bridges of
-  // containers.
+  // lacks one of them. So this switches IPv4 off, which also makes Open MPI ignore the bridges of
+  // containers, and names an interface only if it has the same name everywhere.
   void add_ipv6_meeting() {
     set_launcher("oob_tcp_disable_ipv4_family", "1");
     std::set<std::string> names = {layout_.launcher_interface};

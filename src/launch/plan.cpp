@@ -13,7 +13,8 @@
 namespace muster::launch {
 namespace {
 
-// Why PyTorch's store cannot listen at the master address only. Nothing if it can, or need not.
+// Returns why PyTorch's store cannot be made to listen at the master address only. Nothing if it
+// can, or if the user did not ask for it.
 std::optional<Error> refuse_confining(const layout::Job& job, const layout::Layout& layout) {
   if (!job.confine_store) return std::nullopt;
   if (engines::find(layout.engine.kind).comes_with_pytorch) {
@@ -35,7 +36,7 @@ std::optional<Error> refuse_confining(const layout::Job& job, const layout::Layo
                    "python train.py; programs that use libmuster do not need the flag"};
 }
 
-// Whether the user may influence how many ranks each host gets.
+// Whether the user's own settings may change how many ranks each host gets.
 bool may_place_otherwise(const layout::Job& job, const Means& means) {
   return !job.engine_args.empty() || !job.map_by.empty() || job.oversubscribe ||
          std::any_of(means.user_env.begin(), means.user_env.end(), [](std::string_view name) {

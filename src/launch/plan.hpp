@@ -37,7 +37,7 @@ struct Plan {
   std::vector<std::string> carried = {};
   std::vector<PlanFile> files = {};  // must exist before the start
   std::vector<std::string> notes =
-      {};  // settings of the user's that replace ours, one sentence each
+      {};  // one sentence for each setting of the user that replaces muster's
   // Whether SIGTERM to the engine kills the ranks at once. If so, muster ends the ranks first when
   // they need time to end.
   bool term_kills_ranks = false;
@@ -55,7 +55,7 @@ struct Means {
   std::string allocation = {};          // number of the Slurm job in which muster runs
   std::set<std::string> user_env = {};  // names of all variables in the user's environment
   int restarts_made = 0;                // how often muster has restarted the job
-  // How often it may; -1: muster never does, but the engine may.
+  // How often muster may restart it; -1: muster never does, but the engine may.
   int restarts_most = -1;
   bool as_root = false;
   bool by_hand = false;  // the user will paste the command, so there is no warden
@@ -64,12 +64,12 @@ struct Means {
 [[nodiscard]] Result<Plan> plan(const layout::Job& job, const layout::Layout& layout,
                                 const Means& means);
 
-// The JSON form, without term_kills_ranks and counts_may_differ, which only the running muster
-// needs.
+// Returns the JSON form, without term_kills_ranks and counts_may_differ, which only the running
+// muster needs.
 [[nodiscard]] std::string to_json(const Plan& plan);  // one line
 [[nodiscard]] Result<Plan> parse_plan(const std::string& json);
 [[nodiscard]] nlohmann::ordered_json plan_schema();
-// A command line to paste, with variables in front. Several commands run at the same time.
+// Returns a command line to paste, with variables in front. Several commands run at the same time.
 [[nodiscard]] std::string to_command_line(const Plan& plan);
 
 }  // namespace muster::launch

@@ -14,8 +14,8 @@ class SlurmWriter : CommandWriter {
   Plan write() {
     plan_.term_kills_ranks = true;
     argv_ = {layout_.engine.launcher, "--quiet", "--jobid", means_.allocation};
-    // --overlap is needed because the wardens are steps too. More ranks than CPUs are the user's
-    // wish, about which muster has already warned.
+    // The wardens are steps too, so the step needs --overlap. --overcommit allows more ranks than
+    // CPUs: the user wants them, and muster has already warned.
     add({"--overlap", "--overcommit"});
     add_hosts();
     if (!layout_.engine.pmi.empty()) set("--mpi", {}, layout_.engine.pmi);
@@ -64,7 +64,7 @@ class SlurmWriter : CommandWriter {
     add({"--distribution=arbitrary"});
   }
 
-  // Sets what muster would have told the launcher of that MPI.
+  // Sets what muster would pass to the MPI's own launcher if srun did not start the ranks.
   void add_mpi_settings() {
     const auto set_mpi = [this](const char* name, const std::string& value) {
       set_for_engine(plan_, means_, name, value);
@@ -74,7 +74,7 @@ class SlurmWriter : CommandWriter {
         set_mpi("OMPI_MCA_btl_tcp_if_include", layout_.subnet);
       if (layout_.oversubscribed) set_mpi("OMPI_MCA_mpi_yield_when_idle", "1");
     } else if (layout_.engine.mpi == "intel") {
-      // Slurm's library, found by the hosts' library path.
+      // Slurm's library, which each host finds in its library path.
       set_mpi("I_MPI_PMI_LIBRARY", "libpmi2.so.0");
       if (engine_binding(layout_) == "none") set_mpi("I_MPI_PIN", "0");
       if (layout_.oversubscribed) set_mpi("I_MPI_THREAD_YIELD", "2");

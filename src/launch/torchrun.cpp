@@ -44,8 +44,8 @@ class TorchrunWriter {
     }
   }
 
-  // The c10d rendezvous unpickles state from a store without authentication. So muster uses it only
-  // if hosts may come and go, or if the user names a backend.
+  // Whether to use the c10d rendezvous. It unpickles state from a store without authentication, so
+  // muster uses it only if hosts may come and go, or if the user names a backend other than static.
   [[nodiscard]] bool is_elastic() const {
     const auto& words = job_.engine_args;
     const bool is_static = std::any_of(words.begin(), words.end(), [](std::string_view word) {
@@ -54,7 +54,8 @@ class TorchrunWriter {
     return layout_.min_hosts > 0 || (given_by_user(job_, "--rdzv-backend") && !is_static);
   }
 
-  // Every host uses its own torchrun. All get the same port, but only the first host listens on it.
+  // Every host uses its own torchrun. All of them get the same port, but only the first one listens
+  // on it.
   Words at_meeting(std::size_t index) {
     const layout::Placement& placement = layout_.placements[index];
     const std::size_t hosts = layout_.placements.size();

@@ -1,4 +1,4 @@
-// What the plans of all engines have in common.
+// Writes the parts that the plans of all engines have in common.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Variables {
   std::vector<std::string> forwarded = {};  // these win over values of the activation
   std::vector<std::string> defaults = {};   // values of the activation win over these
 
-  // All of them, and the two variables that tell the rank processes which ones win.
+  // Returns all of them, and the two variables from which the rank processes know which ones win.
   [[nodiscard]] std::vector<std::string> names() const;
 };
 
@@ -31,7 +31,7 @@ struct Variables {
 void set_for_engine(Plan& plan, const Means& means, const std::string& name,
                     const std::string& value);
 
-// The command of a rank: muster's rank process with its flags, followed by the program.
+// Returns the command of a rank: muster's rank process with its flags, followed by the program.
 [[nodiscard]] std::vector<std::string> rank_words(const layout::Job& job,
                                                   const layout::Layout& layout, const Means& means);
 
@@ -41,20 +41,20 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 // Whether all ranks run on this machine, so that nothing needs ssh.
 [[nodiscard]] bool all_here(const layout::Layout& layout);
 
-// The name of the host in the engine's command; localhost for this machine.
+// Returns the name of the host in the engine's command; localhost for this machine.
 [[nodiscard]] std::string engine_host(const layout::Placement& placement);
 
-// The engine's setting for binding ranks; empty if there is none.
+// Returns the engine's setting for binding ranks; empty if there is none.
 [[nodiscard]] std::string engine_binding(const layout::Layout& layout);
 
-// The text of a note that the user's own setting stays in place of muster's.
+// Return a note for Plan::notes: the user's own setting stays, and muster does not set its own.
 [[nodiscard]] std::string stays_as_variable(std::string_view name);
 [[nodiscard]] std::string stays_as_engine_arg(std::string_view flag);
 
 // Whether the user gave the engine this flag: "--name", "--name=value" or "name value".
 [[nodiscard]] bool given_by_user(const layout::Job& job, std::string_view flag);
 
-// The number of ranks per host if it is the same on all hosts, otherwise 0.
+// Returns the number of ranks per host if it is the same on all hosts, otherwise 0.
 [[nodiscard]] int ranks_on_each(const layout::Layout& layout);
 
 // Collects the words of an engine's command.

@@ -62,8 +62,8 @@ bool take_loopback(const Known& known, Layout& layout) {
   return true;
 }
 
-// Whether there is only one host, which sends nothing to others. A pod sees only itself although
-// there may be others.
+// Whether there is only one host, so that no data leaves it. A pod does not count as alone if the
+// job has other pods, although it sees only itself.
 bool is_alone(const Job& job, const Layout& layout) {
   return layout.placements.size() < 2 && job.pods < 2;
 }
@@ -251,8 +251,8 @@ void decide_ranks(const Job& job, Layout& layout) {
                                          layout.ranks, layout.placements.size()));
 }
 
-// Leaves restarts to an engine that makes them itself, which it does always or with MIN:MAX. With
-// other engines, muster restarts the job.
+// Leaves restarts to the engine if it makes them itself. Some engines always do, others only with
+// MIN:MAX. With all others, muster restarts the job.
 Result<void> leave_restarts(const Job& job, Layout& layout) {
   const engines::Kind& engine = engines::find(layout.engine.kind);
   if (engine.hosts_by == engines::HostsBy::kPod && job.min_nodes > 0) {

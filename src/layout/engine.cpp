@@ -47,8 +47,8 @@ int likeness(const facts::Mpi& mpi, const facts::Program& program) {
   return mpi.kind == program.libmpi_kind ? 2 : 1;
 }
 
-// The launcher's first MPI of this kind; null if there is none. An empty kind stands for any known
-// one.
+// The launcher's first MPI of this kind, or of any known kind if `kind` is empty; null if there is
+// none.
 const facts::Mpi* first_of_kind(const facts::Facts& launcher, std::string_view kind) {
   const auto found = std::find_if(
       launcher.mpi.begin(), launcher.mpi.end(),
@@ -83,8 +83,8 @@ bool is_variable_of(const engines::Kind& kind, std::string_view word) {
   return std::any_of(kind.ranks->in_code.begin(), kind.ranks->in_code.end(), begins);
 }
 
-// Whether a program that mentions MPI by this word may be written for this MPI. It is not if the
-// word is a variable of another MPI.
+// Whether a program that mentions MPI by this word may be written for this MPI. It cannot be if the
+// word is a variable that only other MPIs set.
 bool suits(const facts::Mpi& mpi, std::string_view word) {
   const engines::Kind& kind = engines::find(mpi.kind);
   const auto& kinds = engines::all();
@@ -129,8 +129,8 @@ EngineChoice torchrun(const Job& job, std::span<const facts::Facts* const> hosts
   return {std::move(engine), fmt::format("engine {}: {}", name, why)};
 }
 
-// The first MPI of the hosts that suits the Python program and that all of them have; null if there
-// is none.
+// The first MPI of the first host that suits the Python program and is of a kind that all hosts
+// have; null if there is none.
 const facts::Mpi* mpi_on_all(const Job& job, std::span<const facts::Facts* const> hosts) {
   if (job.mpi_word.empty() || hosts.empty()) return nullptr;
   for (const facts::Mpi& mpi : hosts.front()->mpi) {
@@ -143,8 +143,8 @@ const facts::Mpi* mpi_on_all(const Job& job, std::span<const facts::Facts* const
   return nullptr;
 }
 
-// A resource manager can start the ranks of any MPI if it supports the interface by which they ask
-// for their rank numbers.
+// Chooses the interface by which ranks ask the resource manager for their rank numbers. With the
+// right one, the manager can start the ranks of any MPI.
 EngineChoice choose_manager(const engines::Kind& kind, const Job& job,
                             std::span<const facts::Facts* const> hosts) {
   EngineChoice choice{

@@ -19,7 +19,7 @@ struct Version {
 };
 [[nodiscard]] Version parse_version(std::string_view text);
 
-// Whether the launcher of one MPI can start ranks that are linked to the other MPI.
+// Whether the mpirun of one of these two MPIs can start ranks that are linked to the other one.
 [[nodiscard]] bool speak_the_same(std::string_view kind, std::string_view version,
                                   std::string_view other_kind, std::string_view other_version);
 

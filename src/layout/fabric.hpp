@@ -13,7 +13,7 @@ struct FabricChoice {
   Fabric fabric = Fabric::kNone;  // kNone: the hosts have no fabric in common
   // In the given order; empty if the hosts have no fabric in common.
   std::vector<HostRails> hosts = {};
-  Fabric slower = Fabric::kNone;  // the second-best fabric that all hosts have, if any
+  Fabric slower = Fabric::kNone;  // the second-best fabric that all hosts have, or kNone
 };
 
 // `interfaces` are those in the job's subnet, one per host. Chooses the fabric that gives the

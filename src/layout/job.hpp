@@ -9,28 +9,33 @@ namespace muster::layout {
 
 struct Job {
   std::vector<std::string> program;  // with its arguments; empty for `check` without a program
-  std::string mpi_word = {};         // by which a Python program mentions MPI; empty: none
-  std::string folder = {};           // directory in which it starts on every host
-  int ranks_per_host = 0;            // 0: the host's slots, or else 1
-  std::string ranks_by = {};         // or one rank per "gpu" or "cpu"; "auto": GPUs, or else CPUs
-  int ranks = 0;                     // in total; 0: as many as fit on the hosts
-  int nodes = 0;                     // how many hosts to use; 0: all
-  int min_nodes = 0;                 // the job continues with this many; 0: it needs all
-  bool elastic = false;              // as torchrun's MIN:MAX, which torchrun handles itself
-  int max_restarts = 0;              // restarts of the whole job
-  int attempt = 0;                   // how often it has been started before
-  std::string engine = {};           // engines::Kind::word; empty: muster chooses
-  std::string engine_why = {};       // reason, if the place where muster runs decides the engine
+  // The word by which the Python program mentions MPI; empty if it does not.
+  std::string mpi_word = {};
+  std::string folder = {};  // directory in which it starts on every host
+  int ranks_per_host = 0;   // 0: the host's slots, or else 1
+  // "gpu" or "cpu": one rank per GPU or CPU of the host. "auto": per GPU, or per CPU if the host
+  // has no GPU. Empty: `ranks_per_host` applies.
+  std::string ranks_by = {};
+  int ranks = 0;      // in total; 0: as many as fit on the hosts
+  int nodes = 0;      // how many hosts to use; 0: all
+  int min_nodes = 0;  // the job continues with this many; 0: it needs all
+  // The number of hosts was given as torchrun's MIN:MAX, which torchrun handles itself.
+  bool elastic = false;
+  int max_restarts = 0;     // restarts of the whole job
+  int attempt = 0;          // how many times the job was started before
+  std::string engine = {};  // engines::Kind::word; empty: muster chooses
+  // The reason for `engine`, if it follows from the place where muster runs.
+  std::string engine_why = {};
   // If muster runs in a pod: the number of pods, each of which runs its own muster. Otherwise 0.
   int pods = 0;
   int pod = 0;                // number of this pod
   std::string launcher = {};  // absolute path of mpirun on the launcher
   std::string activate = {};
   std::vector<std::string> env = {};  // names of variables for the ranks
-  // The values of all these variables, some of which may be secret. They are for the ranks. Those
-  // that were given with a value are not in our environment.
+  // The values of all variables in `env`, some of which may be secret. If the user gave a variable
+  // with a value (-x NAME=VALUE), our own environment does not contain it.
   std::map<std::string, std::string> env_values = {};
-  // Names of variables for libraries of the ranks that are not passed on.
+  // Names of variables for the ranks' libraries that muster does not pass on.
   std::vector<std::string> env_left = {};
   std::string master_address = {};  // empty: muster chooses
   int master_port = 0;              // 0: muster chooses

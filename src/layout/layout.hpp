@@ -1,4 +1,4 @@
-// Layout: what muster decided, once and for every engine, and why. A pure function makes it.
+// Layout: what muster decided for all engines alike, and why. A pure function makes it.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ struct Rail {
   std::string interface = {};  // network device of the same port; empty: unknown
   int gid_index = -1;          // for RoCE; -1: the fabric needs none
   std::string address = {};    // for RoCE: the address in the GID
-  // For RoCE its subnet, for InfiniBand the GID's prefix; empty: unknown.
+  // The subnet of `address` for RoCE, the prefix of the GID for InfiniBand; empty if unknown.
   std::string network = {};
 };
 
@@ -47,9 +47,9 @@ struct Engine {
   std::string version;  // "5.0.11"
   int major = 0;
   std::string launcher;  // absolute path on this machine
-  // Only for a resource manager, which starts the ranks of any MPI. `mpi` is the program's MPI,
-  // like facts::Mpi::kind (empty: unknown), and `pmi` how ranks and manager communicate: "pmix",
-  // "pmi2", or empty for the site's default.
+  // Set only for a resource manager, which can start the ranks of any MPI. `mpi` is the program's
+  // MPI, like facts::Mpi::kind (empty: unknown). `pmi` is the interface between the ranks and the
+  // manager: "pmix", "pmi2", or empty for the site's default.
   std::string mpi = {};
   std::string pmi = {};
 };
@@ -59,7 +59,7 @@ struct Layout {
   std::vector<Placement> placements;  // hosts that take part, in the cluster's order
   int ranks = 0;
   int min_hosts = 0;        // if less than all, torchrun continues with this many
-  int max_restarts = 0;     // restarts of all ranks, by torchrun itself and not by muster
+  int max_restarts = 0;     // restarts of all ranks, made by the engine and not by muster
   std::string subnet = {};  // "198.18.0.0/16"; empty: the hosts have no subnet in common
   // The network through which the launcher reaches the hosts, if it differs from `subnet`.
   std::string launcher_subnet = {};
@@ -71,12 +71,13 @@ struct Layout {
   std::string bind_to = {};  // kBindToGpu, or a setting of the engine
   std::string map_by = {};
   Fabric fabric = Fabric::kNone;      // the fabric to which the rails belong
-  bool rdma_given_up = false;         // some hosts have RDMA, but they have no fabric in common
+  bool rdma_given_up = false;         // some host has RDMA, but not all share a fabric
   bool oversubscribed = false;        // some host has more ranks than usable CPUs
   std::vector<std::string> why = {};  // one sentence per decision, for people
 };
 
-// The JSON form, without min_hosts and max_restarts, which describe how the engine is started.
+// Returns the layout as JSON, but without min_hosts and max_restarts, which only matter for
+// starting the engine.
 [[nodiscard]] std::string to_json(const Layout& layout);  // one line
 [[nodiscard]] Result<Layout> parse_layout(const std::string& json);
 

@@ -32,8 +32,8 @@ std::vector<bool> outgoing(std::span<const facts::Facts* const> hosts) {
 
 int choose_master_port(const facts::Facts* first, std::span<const facts::Facts* const> hosts,
                        int attempt) {
-  // The port of the previous attempt may still be in TIME_WAIT, and some programs cannot use it
-  // then.
+  // The port of the previous attempt may still be in TIME_WAIT, and some programs cannot listen on
+  // such a port.
   const int usual = kUsualMasterPort + attempt % kPortsInTurn;
   const std::vector<bool> in_range = outgoing(hosts);
   std::vector<bool> taken(kLastPort + 1, false);

@@ -11,13 +11,13 @@ std::string_view base_name(std::string_view path) {
 
 using Words = std::span<const std::string>;
 
-// The code named by words[at]. `at` may be beyond the end.
+// Returns the code that words[at] names; nothing if `at` is beyond the end.
 std::optional<PythonCode> code_at(Words words, std::size_t at, bool is_module) {
   if (at >= words.size() || words[at].empty()) return std::nullopt;
   return PythonCode{.word = words[at], .is_module = is_module};
 }
 
-// Skips the interpreter's own options, which `python --help` lists.
+// Returns the code after the interpreter's own options, which `python --help` lists.
 std::optional<PythonCode> code_after_options(Words words) {
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string_view word = words[at];

@@ -11,7 +11,7 @@ namespace muster::layout {
 // True for "python3.11" or a path to it, but not for "python3-config".
 [[nodiscard]] bool is_interpreter(std::string_view program);
 
-// Whether Python runs the program, which then names an interpreter or a script.
+// Whether Python runs the program: its first word names an interpreter or a script.
 [[nodiscard]] bool is_python(std::span<const std::string> program);
 
 // The code that Python runs.
@@ -22,8 +22,8 @@ struct PythonCode {
   friend bool operator==(const PythonCode&, const PythonCode&) = default;
 };
 
-// Returns nothing if no file is named (`python -c`, standard input), or if the script would have to
-// be searched in PATH.
+// Returns nothing if no file is named (`python -c`, standard input), or if the script would be
+// searched for in PATH.
 [[nodiscard]] std::optional<PythonCode> python_code(std::span<const std::string> program);
 
 }  // namespace muster::layout

@@ -56,14 +56,14 @@ Network range_of_rails(const Placement& placement) {
   return addresses.empty() ? Network{} : cover(addresses);
 }
 
-// NCCL before 2.21 knows only NCCL_IB_GID_INDEX, which applies to all ports of a process. Later
-// versions choose a GID per port. NCCL_IB_ADDR_RANGE is a single network; NCCL ignores what follows
-// the first one.
+// Adds the variables by which NCCL finds the GIDs. NCCL before 2.21 knows only NCCL_IB_GID_INDEX,
+// which applies to all ports of a process; later versions choose a GID per port. NCCL reads only
+// the first network in NCCL_IB_ADDR_RANGE.
 void add_gids(const facts::Facts& host, const Placement& placement, Fabric fabric,
               Variables& variables) {
   const bool ipv4 = fabric == Fabric::kRoceIpv4;
-  // NCCL's default is IPv4. Without this variable, NCCL would fail on ports that the user has
-  // chosen, because ranks get no index then.
+  // NCCL's default is IPv4. Set the family even if there is a single index: ranks do not get the
+  // index if the user chooses the ports, and NCCL would then look for IPv4 GIDs in vain.
   if (!ipv4) variables["NCCL_IB_ADDR_FAMILY"] = "AF_INET6";
   if (have_one_index(placement)) {
     variables["NCCL_IB_GID_INDEX"] = std::to_string(placement.rails.front().gid_index);

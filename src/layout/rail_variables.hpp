@@ -1,4 +1,5 @@
-// What NCCL, UCX and libfabric must be told about a host's rails, because they cannot find it out.
+// The variables that tell NCCL, UCX and libfabric what they cannot find out themselves about a
+// host's rails.
 #pragma once
 
 #include <map>

@@ -19,8 +19,8 @@ struct PossibleRail {
   Rail rail;
 };
 
-// The network of this address on the host; nothing if the host does not have the address. In a pod,
-// a shared card also shows the GIDs of other pods.
+// The network of this address on the host; nothing if the host does not have the address. A GID may
+// have such an address: in a pod, a shared card also shows the GIDs of other pods.
 std::optional<Network> own_network(const facts::Facts& host, const Ip& ip) {
   for (const facts::Interface& interface : host.interfaces) {
     for (const facts::Address& address : interface.addresses) {
@@ -30,7 +30,8 @@ std::optional<Network> own_network(const facts::Facts& host, const Ip& ip) {
   return std::nullopt;
 }
 
-// Stores in the rail the GID that RoCE can use. Returns whether there is one.
+// Stores a GID that RoCE can use in `rail`, preferably one of `interface`. Returns whether there is
+// one.
 bool take_gid(const facts::Facts& host, const facts::RdmaPort& port, bool ipv4,
               const std::string& interface, Rail& rail) {
   for (const facts::Gid& gid : port.gids) {
@@ -54,7 +55,7 @@ std::string subnet_prefix(const facts::RdmaPort& port) {
   return port.gids.empty() ? "" : port.gids.front().gid.substr(0, kHalf);
 }
 
-// Why the port cannot be a rail of that fabric; empty if it can.
+// Fills in `rail`. Returns why the port cannot be a rail of that fabric; empty if it can.
 std::string make_rail(const facts::Facts& host, const facts::RdmaPort& port, Fabric fabric,
                       const std::string& interface, Rail& rail) {
   const Fabric kind = fabric_of(port);
@@ -99,8 +100,9 @@ void leave_out_slow(const facts::Facts& host, std::vector<PossibleRail>& candida
   });
 }
 
-// The most frequent model of card on a host with one card per GPU; empty if there is no such model.
-// Ports that are down count too, so that the choice does not change when a rail fails.
+// Returns the model of the cards that serve the GPUs, if the host has more ports than GPUs: the
+// most frequent model, if it has ports for more than half of the GPUs. Otherwise empty. Ports that
+// are down count too, so that the choice does not change when a rail fails.
 std::string board_of_gpus(const facts::Facts& host, Fabric kind) {
   std::map<std::string, std::size_t> ports_of;
   std::size_t all = 0;
@@ -118,8 +120,8 @@ std::string board_of_gpus(const facts::Facts& host, Fabric kind) {
   return as_many == 1 && 2 * most->second > gpus ? most->first : "";
 }
 
-// Machines with one card per GPU have further cards of another model for storage, which are
-// sometimes as fast.
+// Machines with one card per GPU often have cards of another model for storage, which may be as
+// fast but are not rails.
 void leave_out_other_boards(const facts::Facts& host, std::vector<PossibleRail>& candidates,
                             std::vector<LeftOut>& left_out) {
   if (candidates.empty()) return;
@@ -207,7 +209,7 @@ bool has_rdma(const facts::Facts& host, const facts::Interface& interface) {
   return std::any_of(host.rdma.begin(), host.rdma.end(), [&](const facts::RdmaPort& port) {
     if (!port.active) return false;
     Rail rail;
-    // For native InfiniBand, the kernel names no network device in the GIDs.
+    // The kernel names no network device in the GIDs of InfiniBand, so any IPoIB interface counts.
     if (fabric_of(port) == Fabric::kInfiniband) return is_ipoib;
     return fabric_of(port) == Fabric::kRoceIpv4 &&
            take_gid(host, port, true, interface.name, rail) && rail.interface == interface.name;

@@ -24,12 +24,13 @@ struct HostRails {
 // Distinguishes rails from storage and management ports by their properties and not by names. These
 // are not rails: ports with at most half of the highest rate; slower ports that have the default
 // route; and, if there are more ports than GPUs, ports of cards that are not of the most frequent
-// model. RoCE needs a GID with an address of this host; prefers that of `interface`, then the
-// lowest index.
+// model. A RoCE port is a rail only if it has a GID with an address of this host. Of several GIDs,
+// the one of `interface` is preferred, then the one with the lowest index.
 [[nodiscard]] HostRails find_rails(const facts::Facts& host, Fabric fabric,
                                    const std::string& interface);
 
-// Whether RoCE v2 can send from this GID, which it can if the address belongs to the host.
+// Whether RoCE v2 can send from this GID: is_roce_v2_address is true for it, and its address
+// belongs to the host.
 [[nodiscard]] bool is_usable_gid(const facts::Facts& host, const facts::Gid& gid);
 
 // The fabric according to driver and link layer. For RoCE always kRoceIpv4, whatever addresses the
@@ -45,7 +46,8 @@ struct HostRails {
 [[nodiscard]] bool is_rail(const Placement& placement, const facts::RdmaPort& port);
 [[nodiscard]] bool has_active_port(const facts::Facts& host);
 
-// Whether RDMA can use this interface's port.
+// Whether an active RDMA port belongs to this interface. For InfiniBand, every IPoIB interface
+// counts; RoCE also needs an IPv4 GID on the interface.
 [[nodiscard]] bool has_rdma(const facts::Facts& host, const facts::Interface& interface);
 
 }  // namespace muster::layout

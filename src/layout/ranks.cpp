@@ -43,7 +43,8 @@ Result<std::span<const hosts::Host>> chosen(const Job& job, const hosts::Cluster
 
 using FactsByHost = std::unordered_map<std::string_view, const facts::Facts*>;
 
-// One rank per GPU or CPU. Ignores slots, because the user asked for this instead.
+// Returns the number of ranks on a host with one rank per GPU or CPU, which the user asked for
+// instead of slots. A host without Facts gets one.
 Result<int> count_on(const Job& job, const hosts::Host& host, const FactsByHost& known) {
   const auto found = known.find(host.name);
   if (found == known.end()) return 1;
@@ -75,7 +76,7 @@ bool says_room(const Job& job, std::span<const hosts::Host> hosts) {
          std::any_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.slots > 0; });
 }
 
-// Enlarges the rooms evenly until all ranks fit. Returns the total room.
+// Enlarges the rooms of the hosts evenly until all ranks fit. Returns the total room.
 std::int64_t widen(std::vector<std::int64_t>& rooms, std::int64_t ranks) {
   const auto hosts = static_cast<std::int64_t>(rooms.size());
   std::int64_t lacking = ranks;

@@ -11,10 +11,10 @@
 
 namespace muster::layout {
 
-// Returns host, first rank and number of ranks of each host that gets one, in the cluster's order.
-// Each host is filled before the next (like Open MPI's by-slot mapping). Fails if the numbers
-// contradict each other. `surveys` are for Job::ranks_by; a host without Facts gets one rank. Cost:
-// linear in hosts.
+// Returns the placement (host, first rank, number of ranks) of each host that gets a rank, in the
+// cluster's order. Each host is filled before the next (like Open MPI's by-slot mapping). Fails if
+// the numbers contradict each other. `surveys` are needed only for Job::ranks_by, which gives a
+// host without Facts one rank. Cost: linear in hosts.
 [[nodiscard]] Result<std::vector<Placement>> place_ranks(
     const Job& job, const hosts::Cluster& cluster, std::span<const facts::Survey> surveys = {});
 

@@ -16,7 +16,8 @@ namespace {
 using facts::Facts;
 using facts::InterfaceKind;
 
-// The shortest prefix, in bits, that is accepted. A wider network would not mean anything.
+// The shortest prefix, in bits, that `covering` accepts. Two addresses in a wider network have
+// hardly anything in common.
 int widest_cover(Family family) {
   return family == Family::kIpv4 ? 8 : 32;
 }
@@ -24,7 +25,7 @@ int widest_cover(Family family) {
 struct Member {
   const Facts* host = nullptr;
   std::vector<Door> doors;
-  std::string default_interface;       // for IPv4, or for IPv6 if there is none for IPv4
+  std::string default_interface;       // of the IPv4 default route, or else of the IPv6 one
   std::string default_interface_ipv6;  // empty: no default route for IPv6
 };
 
@@ -34,11 +35,11 @@ struct Candidate {
   bool holds_master = false;
   bool has_rdma = true;  // whether all hosts have RDMA on it
   int speed_mbit = 0;    // speed of the slowest host; -1: unknown
-  // False if some host has only an address there that may go away soon.
+  // False if the address of some host in this network is temporary or deprecated.
   bool lasts = true;
   std::size_t defaults = 0;  // how many hosts have their default route on it
   bool has_launcher = false;
-  bool only_control = false;  // RDMA carries the data, so this network only carries control traffic
+  bool only_control = false;  // RDMA carries the data, this network only control traffic
 };
 
 std::vector<Member> members_of(std::span<const Facts* const> hosts) {
@@ -72,7 +73,8 @@ Uses uses_in(const Network& network, std::span<const Member> members) {
   return uses;
 }
 
-// The best door of a host into the network. Doors whose address another host has too do not count.
+// The best door of a host into the network; null if it has none. Doors with an address that another
+// host has too do not count.
 const Door* best_door(const Member& member, const Network& network, const Uses& uses) {
   const auto worth = [&](const Door& door) {
     return std::tuple(has_rdma(*member.host, *door.interface), door.interface->speed_mbit,
@@ -113,8 +115,9 @@ std::vector<Candidate> common_networks(std::span<const Member> members) {
   return candidates;
 }
 
-// If RDMA carries the data, default routes matter more than speed, because a fast network may be
-// one for storage.
+// The number of hosts whose default route uses this network, to be compared before speed. 0 unless
+// RDMA carries the data: then this network carries only control traffic, and the fastest one may be
+// meant for storage.
 std::size_t first_defaults(const Candidate& one) {
   return one.only_control ? one.defaults : 0;
 }
@@ -141,7 +144,7 @@ bool same_interfaces(const Candidate& one, const Candidate& two) {
 }
 
 // Removes IPv6 networks that use the same interfaces as an equally good IPv4 network, because every
-// engine can use IPv4. Returns whether there were any.
+// engine can use IPv4. Returns whether it removed any.
 bool leave_out_twins(std::vector<Candidate>& candidates) {
   const std::vector<Candidate> all = candidates;
   const auto has_twin = [&](const Candidate& one) {
@@ -154,8 +157,8 @@ bool leave_out_twins(std::vector<Candidate>& candidates) {
   return std::erase_if(candidates, has_twin) > 0;
 }
 
-// Why the best network is better than the next one if RDMA carries the data. Empty if the reason is
-// another one.
+// Returns why the best network is better than the next one, if that is so because RDMA carries the
+// data. Otherwise empty.
 std::string advantage_for_control(const Candidate& best, const Candidate& next) {
   if (!best.only_control) return {};
   if (best.defaults != next.defaults) {
@@ -183,7 +186,8 @@ std::string advantage(const Candidate& best, const Candidate& next) {
   return "its address is the lowest";
 }
 
-// `kind` is "IPv4 " if IPv6 networks on the same interfaces were left out.
+// Returns the sentence that explains the choice. `kind` is "IPv4 " if IPv6 networks on the same
+// interfaces were left out.
 std::string reason(std::span<const Candidate> sorted, std::string_view kind) {
   const Candidate& best = sorted.front();
   const std::string name = to_text(best.network);
@@ -198,14 +202,15 @@ std::string reason(std::span<const Candidate> sorted, std::string_view kind) {
                      advantage(best, sorted[1]));
 }
 
-// The host's only address of this family on the interface of its default route, if that is a port.
+// Returns the host's address of this family on the interface of its default route. Nothing if the
+// interface is not a port or has several lasting addresses.
 std::optional<Door> way_out(const Member& member, Family family) {
   const std::string& interface =
       family == Family::kIpv4 ? member.default_interface : member.default_interface_ipv6;
   std::optional<Door> found;
   for (const Door& door : member.doors) {
     if (door.address.family != family || door.interface->name != interface) continue;
-    if (found && !door.lasts) continue;  // only temporary ones follow
+    if (found && !door.lasts) continue;  // temporary addresses come last
     if (found || door.interface->kind != InterfaceKind::kPort) return std::nullopt;
     found = door;
   }
@@ -224,8 +229,8 @@ bool is_ambiguous(const Network& network, const Member& member, const Door& door
   return false;
 }
 
-// The smallest network around all addresses, for clouds that give every host a /32, or each zone a
-// different prefix.
+// Returns the smallest network that contains the address of every host, for clouds that give every
+// host a /32, or each zone a different prefix. Nothing if that network is too wide or ambiguous.
 std::optional<Subnet> covering(std::span<const Member> members, Family family) {
   Subnet subnet;
   std::vector<Ip> addresses;
@@ -278,7 +283,7 @@ std::vector<Door> doors(const Facts& host) {
       const auto ip = parse_ip(address.ip);
       if (!network || !ip || is_loopback(*ip) || is_link_local(*ip)) continue;
       if (!can_be_a_hosts(*network, *ip) || address.caveat == facts::kDuplicate) continue;
-      if (network->prefix == 0) continue;  // a network of all addresses means nothing
+      if (network->prefix == 0) continue;  // it would contain every address
       all.push_back({.network = *network,
                      .address = *ip,
                      .interface = &interface,

@@ -20,8 +20,9 @@ struct Door {
   bool lasts = true;                            // false if it is temporary or deprecated
 };
 
-// The addresses of interfaces that are up and lead out of the host. Leaves out loopback, virtual
-// and tunnel interfaces and link-local addresses. IPv6 addresses that may go away soon come last.
+// Returns the addresses of interfaces that are up and lead out of the host. Leaves out loopback,
+// virtual and tunnel interfaces and link-local addresses. IPv6 addresses that may go away soon come
+// last.
 [[nodiscard]] std::vector<Door> doors(const facts::Facts& host);
 
 // The first door in this network; nothing if the host has none.
@@ -42,15 +43,15 @@ struct Subnet {
 
 // Returns nothing if the hosts have no network in common. Prefers IPv4 to IPv6 on the same
 // interfaces. `master` is the address that the user gave for rank 0, if it is an address. With
-// `only_control`, RDMA carries the job's data, so the network by which the hosts are reached is
-// preferred to a faster one. Cost: n log n in hosts.
+// `only_control`, RDMA carries the job's data, so the network of the default routes is preferred to
+// a faster one. Cost: n log n in hosts.
 [[nodiscard]] std::optional<Subnet> choose_subnet(std::span<const facts::Facts* const> hosts,
                                                   const facts::Facts& launcher,
                                                   std::optional<Ip> master, bool only_control);
 
-// The network through which the launcher reaches the hosts if it has no address in `chosen`: one
-// that it shares with all of them, or else the one of its default route. Empty if it has an address
-// in `chosen`, or no network at all.
+// Returns the network through which the launcher reaches the hosts if it has no address in
+// `chosen`: one that it shares with all of them, or else that of its default route. Empty if the
+// launcher has an address in `chosen`, or no network at all.
 [[nodiscard]] std::string launcher_subnet(std::span<const facts::Facts* const> hosts,
                                           const facts::Facts& launcher, const Network& chosen);
 

@@ -55,8 +55,8 @@ void check_root(const char* name, int64_t root, int size) {
   TORCH_CHECK_VALUE(root >= 0 && root < size, "MPI: ", name, ": rank ", root, " is none of ", size);
 }
 
-// One new tensor on the host with room for all of `list`, one after the other. list[i] is what this
-// rank sends to, or receives from, rank i.
+// Returns a new tensor on the host with room for all of `list`, one after the other. list[i] is
+// what this rank sends to, or receives from, rank i.
 at::Tensor flat(const MpiBackend::Tensors& list) {
   const auto total = std::accumulate(list.begin(), list.end(), int64_t{0},
                                      [](int64_t sum, const auto& t) { return sum + t.numel(); });
@@ -80,15 +80,15 @@ void copy_out(const at::Tensor& flat, const MpiBackend::Tensors& list) {
   }
 }
 
-// How many elements MPI is given in one call, for a reduction of `bytes` bytes in all.
+// Returns how many elements one MPI call may get in a reduction of `bytes` bytes in total.
 std::size_t most_at_once(const Library& library, std::size_t bytes, std::size_t element_size) {
   const std::size_t piece = library.piece_bytes();
   if (piece == 0 || bytes <= 2 * piece) return library.most_elements();
   return std::min(library.most_elements(), piece / element_size);
 }
 
-// Calls `piece(at, count, request)` for pieces of at most `most` of `total` units. It runs at least
-// once, so that empty operations reach MPI too.
+// Calls `piece(at, count, request)` for pieces of at most `most` of `total` units. `piece` runs at
+// least once, so that empty operations reach MPI too.
 template <class Piece>
 int in_pieces(std::size_t total, std::size_t most, Requests& requests, const Piece& piece) {
   int error = 0;
@@ -97,8 +97,8 @@ int in_pieces(std::size_t total, std::size_t most, Requests& requests, const Pie
   return error;
 }
 
-// Does the same for the elements of `memory`, part of a reduction of `bytes` bytes in all. `piece`
-// gets the offset in bytes and the number of elements.
+// Does the same for the elements of `memory`, which are part of a reduction of `bytes` bytes in
+// total. `piece` gets the offset in bytes and the number of elements.
 template <class Piece>
 int in_pieces(const Library& library, const at::Tensor& memory, std::size_t bytes,
               Requests& requests, const Piece& piece) {
@@ -119,7 +119,7 @@ auto allreduce_post(const at::Tensor& memory, Type type, Reduction reduction) {
   };
 }
 
-// One all-gather for each pair of an input and an output.
+// Returns a function that begins one all-gather for each pair of an input and an output.
 auto allgather_post(const MpiBackend::Tensors& from, const MpiBackend::Tensors& to) {
   return [&](Library& library, Comm comm, Requests& requests) {
     int error = 0;
@@ -130,7 +130,7 @@ auto allgather_post(const MpiBackend::Tensors& from, const MpiBackend::Tensors& 
   };
 }
 
-// For operations that need a single request.
+// Turns `begin`, which begins a single request, into a function that Post accepts.
 template <class Begin>
 auto single(Begin begin) {
   return [=](Library& library, Comm comm, Requests& requests) {
@@ -158,7 +158,7 @@ std::vector<std::size_t> split_bytes(const at::Tensor& tensor, const std::vector
   return bytes;
 }
 
-// Throws errors of the same type as operations do.
+// Returns null if this rank is not one of `ranks`. Throws errors of the same type as operations do.
 c10::intrusive_ptr<c10d::Backend> with_members(Progress& progress, const Group& parent,
                                                const std::vector<int>& ranks,
                                                const Options& options) {

@@ -1,4 +1,4 @@
-// c10d's Backend over MPI. Users get one through include/muster/mpi.hpp.
+// Implements c10d's Backend over MPI. Users get one through include/muster/mpi.hpp.
 #pragma once
 
 #include <atomic>
@@ -60,14 +60,14 @@ class MpiBackend final : public c10d::Backend {
   WorkPtr recv(Tensors& tensors, int from, int tag) override;
   WorkPtr recvAnysource(Tensors& tensors, int tag) override;
   WorkPtr barrier(const c10d::BarrierOptions& opts) override;
-  // A barrier that waits for its own completion. Nothing more is needed, since the time-out of
-  // every operation names the missing ranks.
+  // Waits until the barrier is done. PyTorch expects a monitored barrier to name missing ranks;
+  // here the time-out of every operation does that.
   void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) override;
 
   void setSequenceNumberForGroup() override {}
   uint64_t getSequenceNumberForGroup() override { return group_->posted; }
 
-  // All members call this in the same order. Ranks outside the new group get null.
+  // All members of the new group must call this, in the same order. Ranks outside it get null.
   c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                     const std::vector<int>& ranks,
                                     const c10::intrusive_ptr<Backend::Options>& opts) override;

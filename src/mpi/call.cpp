@@ -80,7 +80,7 @@ class TensorOperation final : public Operation {
 
   void finish() override {
     if (record) record->end(ticket_);
-    // finish() runs on any thread, and the tensors may or may not be inference tensors.
+    // Lets the steps write to ordinary tensors and to inference tensors, whichever thread this is.
     const at::AutoDispatchBelowADInplaceOrView guard;
     while (!steps.empty()) {
       steps.back()();

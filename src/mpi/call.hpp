@@ -1,4 +1,5 @@
-// Turns one c10d operation on tensors into what MPI is given.
+// Prepares one c10d operation on tensors for MPI: checks and records the tensors, provides the
+// memory for MPI, and submits the operation.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,8 @@
 
 namespace muster::mpi {
 
-// Throws an error that names the type if MPI cannot reduce it.
+// Returns the type with which MPI reduces these elements. If there is none, throws an error that
+// names `type`.
 [[nodiscard]] Type reducible_type(const char* name, at::ScalarType type);
 
 class TensorOperation;
@@ -26,18 +28,20 @@ class Call {
 
   // Records these tensors as the operation's inputs, instead of `example`.
   void inputs(at::TensorList list);
-  // Return the memory that MPI reads or writes: the tensor's own, or a copy on the host.
+  // Return the memory that MPI is to read or write: the tensor's own, or a copy on the host. After
+  // write(), such a copy is copied back to the tensor when MPI is done.
   at::Tensor read(const at::Tensor& tensor);
   at::Tensor write(const at::Tensor& tensor);
   // Throws if one of the tensors is on a device and the user did not allow copies through the host.
   void copies(const std::vector<at::Tensor>& list) const;
   // Adds a step to run when MPI is done. Steps run in reverse order.
   void after(std::function<void()> step);
-  // Returns the MPI reduction to use. Scales `memory` right away if the operation asks for it. For
-  // an average, adds a step that divides `results`.
+  // Returns the MPI reduction to use. For PREMUL_SUM, scales `memory` right away. For an average,
+  // adds a step that divides `results`.
   Reduction reduction(const c10d::ReduceOp& reduce_op, const at::Tensor& memory,
                       const std::vector<at::Tensor>& results);
-  // Before memory is read or written.
+  // Says that only `peer` must take part; if it is negative, it may be any rank. Call this before
+  // read() and write(), which depend on `collective`.
   void only_with(int peer, bool collective);
   c10::intrusive_ptr<c10d::Work> begin(std::vector<at::Tensor> outputs, Post post);
 

@@ -3,7 +3,8 @@
 
 namespace muster::mpi {
 
-// The calls to which CUDA memory can be passed. All collectives of the backend are non-blocking.
+// Which MPI calls accept CUDA memory. `collectives` means the non-blocking ones, because the
+// backend uses no others.
 struct CudaSupport {
   bool messages = false;
   bool collectives = false;

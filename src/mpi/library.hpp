@@ -1,5 +1,5 @@
-// The MPI calls that the backend makes, without any MPI header, so that one source drives both
-// ABIs. plugin.cpp implements them and is compiled once against each ABI.
+// Declares the MPI calls that the backend makes, without any MPI header, so that the backend works
+// with both ABIs. plugin.cpp implements them and is compiled once against each ABI.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ enum class Type : std::uint8_t {
 
 enum class Reduction : std::uint8_t { kSum, kProduct, kMin, kMax, kBitAnd, kBitOr, kBitXor };
 
-// In MPI's order.
+// In MPI's order, so that < compares them.
 enum class ThreadLevel : std::uint8_t { kSingle, kFunneled, kSerialized, kMultiple };
 
 struct Completion {
@@ -54,8 +54,8 @@ constexpr int kAnySource = -1;
 constexpr int kLacking = -1;  // returned by a call that this MPI library does not offer
 
 // Functions return 0 or an MPI error code (see error_text). Only one may run at a time. Functions
-// whose name starts with `i` only begin an operation: its memory must live until `test` reports it
-// done.
+// whose name starts with `i` only begin an operation, whose memory must live until `test` reports
+// that it is done.
 class Library {
  public:
   virtual ~Library() = default;
@@ -66,24 +66,24 @@ class Library {
 
   [[nodiscard]] virtual bool initialised() const = 0;
   [[nodiscard]] virtual bool finalised() const = 0;
-  // Does nothing if MPI was initialised before.
+  // If MPI was initialised before, only sets `provided`.
   [[nodiscard]] virtual int initialise(ThreadLevel& provided) = 0;
   [[nodiscard]] virtual int finalise() = 0;
-  // `act` runs at the start of MPI_Finalize, even if the program itself calls that.
+  // Makes MPI_Finalize run `act` first, even if the program itself calls MPI_Finalize.
   [[nodiscard]] virtual int before_finalise(std::function<void()> act) = 0;
 
   // These four block until all members have called them. `free` blocks in some MPIs only.
   [[nodiscard]] virtual int duplicate_world(Comm& made) = 0;
   [[nodiscard]] virtual int subgroup(Comm parent, const std::vector<int>& ranks, int tag,
                                      Comm& made) = 0;
-  // Collects the `name` of every rank; each has at most kNameBytes.
+  // Collects the `name` of every rank, each cut to kNameBytes.
   [[nodiscard]] virtual int gather_names(Comm comm, const std::string& name,
                                          std::vector<std::string>& names) = 0;
   [[nodiscard]] virtual int free(Comm& comm) = 0;
   [[nodiscard]] virtual int rank(Comm comm) const = 0;
   [[nodiscard]] virtual int size(Comm comm) const = 0;
   [[nodiscard]] virtual int highest_tag() const = 0;
-  // The most elements that one reduction call may get.
+  // Returns the largest number of elements that one reduction call may get.
   [[nodiscard]] virtual std::size_t most_elements() const = 0;
   // Reductions of more than twice this many bytes are faster in pieces of this size. 0: never
   // split.
@@ -125,7 +125,8 @@ class Library {
                                      int /*root*/, Comm /*comm*/, Request& /*request*/) {
     return kLacking;
   }
-  // `from` and `to` hold the parts for and from all ranks, in rank order without gaps.
+  // `from` holds the parts for all ranks, and `to` gets the parts from all ranks, each in rank
+  // order without gaps.
   [[nodiscard]] virtual int ialltoall(const void* /*from*/,
                                       const std::vector<std::size_t>& /*send_bytes*/, void* /*to*/,
                                       const std::vector<std::size_t>& /*receive_bytes*/,

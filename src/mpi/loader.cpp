@@ -46,8 +46,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The file of an MPI that this process has already loaded, as a dependency of the program or of a
-// Python module.
+// Returns the file of an MPI that this process has already loaded as a dependency of the program or
+// of a Python module. Empty if there is none.
 std::string loaded_already() {
   Dl_info info{};
   if (void* init = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
@@ -86,8 +86,8 @@ std::vector<fs::path> launchers_among_ancestors() {
   return prefixes;
 }
 
-// The ABIs to try, in order. Open MPI's mpirun sets its own variable, which decides. Slurm's PMI
-// and PMIx can start either MPI, so both are tried.
+// Returns the ABIs to try, in order. Variables of Open MPI's mpirun or of hydra show which one the
+// job uses. Slurm's PMI and PMIx can start either MPI, so both are tried.
 std::vector<Abi> wanted_abis() {
   if (!variable("OMPI_COMM_WORLD_SIZE").empty()) return {kOpenMpi};
   const bool slurms = !variable("SLURM_JOB_ID").empty();
@@ -127,8 +127,9 @@ std::vector<Candidate> candidates() {
   return all;
 }
 
-// The plugin's path: in the folder that the program named, else beside the library or program that
-// contains this code, or in muster/ below that folder.
+// Returns the path of the plugin: in the folder that look_for_plugins_in() named. Without one, in
+// muster/ below the folder of the library or program that contains this code, or in that folder
+// itself.
 std::string plugin_file(const Abi& abi) {
   Dl_info here{};
   dladdr(reinterpret_cast<void*>(&load_library), &here);
@@ -146,7 +147,8 @@ class Loader {
  public:
   // Loads the candidate. If that works, it is the process's MPI from now on.
   bool take(const Candidate& candidate) {
-    // Local first, so that an MPI that turns out to be unusable does not shadow the next candidate.
+    // Load it with RTLD_LOCAL first, so that an MPI that turns out to be unusable does not shadow
+    // the next candidate.
     void* mpi = dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (mpi == nullptr) return note(candidate, dlerror());
     void* init = dlsym(mpi, "MPI_Init_thread");

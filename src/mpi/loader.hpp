@@ -1,5 +1,6 @@
-// Finds the MPI that this process belongs to, whichever ABI it has. It tries, in this order, an MPI
-// that is already loaded, the one that the user names, the launcher's, and the system's.
+// Finds the MPI that this process belongs to, whichever ABI it has. It uses an MPI that is already
+// loaded, or else the one that the user names. Without either, it tries the launcher's and then the
+// system's.
 #pragma once
 
 #include <memory>
@@ -17,12 +18,12 @@ struct Loaded {
   std::string tried;                 // what was looked for and where, one entry per line
 };
 
-// Adds a prefix whose lib/libmpi.so.* is tried when no launcher and no variable points to an MPI.
+// Adds an installation prefix. Its MPI is tried after those that launchers and variables point to.
 // Call it before the first load_library().
 void look_also_in(std::string prefix);
 
-// Names the folder of the plugins when they are neither beside the library or program that contains
-// this code nor in muster/ there.
+// Names the folder of the plugins. Needed only if they are neither beside the library or program
+// that contains this code nor in the subfolder muster/.
 void look_for_plugins_in(std::string folder);
 
 // Loads the MPI without initialising it. It is never unloaded.

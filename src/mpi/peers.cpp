@@ -1,5 +1,5 @@
-// What ranks tell each other besides the operations themselves: their progress, the making of a
-// group, and their end.
+// The messages that ranks exchange besides the operations themselves: to ask for progress, to make
+// a group, and to end.
 #include <algorithm>
 #include <future>
 #include <stdexcept>
@@ -18,7 +18,7 @@ constexpr int kMeeting = 10;  // the first of kMeetings tags
 constexpr std::uint64_t kMeetings = 30000;
 // Sent in place of a count of collectives when a rank gives up.
 constexpr std::uint64_t kGivesUp = ~std::uint64_t{0};
-constexpr std::size_t kWords = 3;  // group, sequence, posted
+constexpr std::size_t kWords = 3;  // of a question or answer: group, sequence, posted
 constexpr std::size_t kWordBits = 64;
 constexpr auto kTalkEvery = milliseconds(20);
 
@@ -29,7 +29,7 @@ std::string seconds(milliseconds time) {
   return text + " s";
 }
 
-// "rank 3 on n2, rank 4 on n2 and 7 more"
+// Returns "rank 3 on n2 and rank 4 on n2". Of more than 8 ranks, the others become "and 7 more".
 std::string list(const std::vector<int>& ranks, const std::vector<std::string>& hosts) {
   constexpr std::size_t kMost = 8;
   std::string text;
@@ -41,7 +41,7 @@ std::string list(const std::vector<int>& ranks, const std::vector<std::string>& 
   return text;
 }
 
-// A gathering of ranks that wait for each other. Each message carries one word of data.
+// A step in which ranks wait for each other. Each message carries one of `words`.
 class Gathering final : public Operation {
  public:
   Gathering(std::string what, std::size_t messages, std::uint64_t word = 0)
@@ -86,8 +86,8 @@ std::shared_ptr<Group> Progress::adopt(Comm comm, std::vector<int> world_ranks) 
   return group;
 }
 
-// One bit per communicator of these members, oldest first. A bit is set if its group was dropped
-// here.
+// Returns one bit per communicator of these members, with the oldest in bit 0. A bit is set if this
+// rank has dropped the communicator's group.
 std::uint64_t Progress::dropped_locked(std::uint64_t members) {
   const std::vector<Kept>& kept = kept_[members];
   std::uint64_t bits = 0;
@@ -111,8 +111,8 @@ void Progress::free_locked(std::uint64_t members, std::uint64_t dropped) {
 
 // All members report to the first of them, which releases them once everyone has reported. Without
 // this, an early rank would block inside MPI, where it cannot answer questions, while others are
-// still far behind. The members also agree on the communicators to free: those whose group all of
-// them have dropped.
+// still far behind. The members also agree on the communicators to free, namely those whose group
+// all of them have dropped. Their bits are returned.
 std::uint64_t Progress::meet(const std::vector<int>& members, milliseconds timeout) {
   std::uint64_t dropped = 0;
   if (const auto guard = lock(Clock::now() + timeout)) dropped = dropped_locked(hash(members));
@@ -154,7 +154,7 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
   for (const int rank : ranks)
     members.push_back(parent.world_ranks[static_cast<std::size_t>(rank)]);
   const std::uint64_t dropped = meet(members, timeout);
-  // MPI may still block here. It runs on its own thread, so that this one can give up.
+  // MPI may still block, so another thread calls it and this one can give up.
   auto made = std::make_shared<std::promise<std::shared_ptr<Group>>>();
   auto result = made->get_future();
   const int tag = static_cast<int>(hash(members) % kMeetings);
@@ -225,7 +225,7 @@ void Progress::ask_locked(Operation& operation) {
                 operation.group_->posted);
 }
 
-// The last message to the other ranks. It keeps them from reporting this rank as dead.
+// Sends the last message to the other ranks. It keeps them from reporting this rank as dead.
 void Progress::say_last_words_locked(const Operation& culprit) {
   for (const int rank : peers_of(culprit))
     tell_locked(rank, kAnswer, culprit.group_->id, culprit.sequence_, kGivesUp);
@@ -249,7 +249,7 @@ void Progress::talk_locked(Clock::time_point now) {
   for (const int tag : {kQuestion, kAnswer}) {
     std::uint64_t words[kWords] = {};
     Completion taken;
-    // A bound on the messages that the other ranks can have sent at once.
+    // Read at most as many messages as the other ranks can have sent at once.
     for (std::size_t i = 0; i < 2 * hosts_.size(); ++i) {
       taken.done = false;
       if (library_->take(words, sizeof(words), tag, control_, taken) != 0 || !taken.done) break;

@@ -143,9 +143,9 @@ MPI_Datatype mpi_type(Type type) {
 // but can change between calls, so it is switched for one call and restored right after it.
 class SmallAllReduces {
  public:
-  // Call this after MPI_Init. If the user has set the algorithm, or it cannot be changed, nothing
-  // changes. Open MPI's default moves every byte twice; the algorithm chosen here is as fast as the
-  // blocking call.
+  // Switches from Open MPI's default, which moves every byte twice, to an algorithm that is as fast
+  // as the blocking call. Does nothing if the user has set an algorithm or if it cannot be changed.
+  // Call this after MPI_Init.
   void prepare() {
     constexpr int kOpenMpisChoice = 0;
     constexpr const char* kName = "coll_libnbc_iallreduce_algorithm";
@@ -245,8 +245,8 @@ class Plugin final : public Library {
       error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
       if (error == MPI_SUCCESS) small_all_reduces_.prepare();
 #ifndef OMPI_MAJOR_VERSION
-      // Without its clean-up, hydra notifies surviving ranks of a death with SIGUSR1, whose default
-      // action would kill them.
+      // If its automatic clean-up is off, hydra notifies the surviving ranks of a death with
+      // SIGUSR1, whose default action would kill them.
       struct sigaction now{};
       if (sigaction(SIGUSR1, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
         std::signal(SIGUSR1, SIG_IGN);
@@ -332,8 +332,8 @@ class Plugin final : public Library {
 
   [[nodiscard]] std::size_t most_elements() const override { return most_; }
 
-  // Open MPI's non-blocking reductions move all bytes before they add them. Pieces overlap the two
-  // and stay in the CPU's cache. MPICH gains nothing from pieces.
+  // Open MPI's non-blocking reductions move all bytes before they add them. With pieces, the two
+  // overlap and the data stays in the CPU's cache. MPICH gains nothing from pieces.
   [[nodiscard]] std::size_t piece_bytes() const override {
 #ifdef OMPI_MAJOR_VERSION
     return std::size_t{4} << 20;
@@ -507,7 +507,7 @@ class Plugin final : public Library {
     return MPI_OP_NULL;
   }
 
-  // The four reductions of floating-point numbers, created on first use.
+  // MPI's handles for sum, product, minimum and maximum of one type, each created on first use.
   using Ops = MPI_Op[4];
 
   template <class Half>

@@ -14,10 +14,10 @@ namespace muster::mpi {
 namespace {
 
 constexpr std::size_t kMostThreads = 16;
-// While somebody waits for one operation, it is tested this often for each test of the others.
+// An operation that a thread waits for is tested this many times for each test of the others.
 constexpr int kTests = 8;
 constexpr std::size_t kLooks = 64;  // operations tested in one round
-// Polls before a waiting thread yields: where several ranks share a CPU, and where they do not.
+// How often a waiting thread polls before it yields: if ranks share CPUs, and if they do not.
 constexpr int kSpins = 50;
 constexpr int kSpinsAlone = 5000;
 // The longest time that a question from another rank stays unread.
@@ -143,8 +143,8 @@ bool Progress::wait(Operation& operation, milliseconds timeout) {
     const auto now = Clock::now();
     in_time = timeout.count() == 0 || now - began < timeout;
     if (is_broken() && broken_for == Clock::duration::zero()) broken_for = now - began;
-    // Do not report the time-out at the first look. A process that was stopped may find its limit
-    // long past, and then moves the limit when it polls.
+    // Do not report the time-out at the first look: a process that was stopped for a while may find
+    // the limit long past, and its next poll moves the limit.
     if (now < operation.limit_.load()) {
       overdue_since.reset();
     } else if (!overdue_since) {
@@ -176,7 +176,7 @@ bool Progress::poll(Operation* first) {
     poll_locked(first, Clock::now(), over);
   }
   if (over.empty()) return false;
-  // complete() runs other people's callbacks, which may take long or wait for another operation.
+  // complete() runs the program's callbacks, which may take long or wait for another operation.
   --waiting_;
   if (pending_count_ > 0) wake();
   complete(over);
@@ -228,15 +228,15 @@ bool Progress::is_hopeless_locked(Operation& operation, Clock::time_point now) {
     operation.deadline_ = std::min(operation.deadline_, now + kFindOut);
   }
   if (now >= operation.ask_at_) {
-    // Ask at half time and again shortly before the end, since a rank that answered may have died
-    // since.
+    // Ask at half time and again shortly before the deadline, because a rank that answered may have
+    // died in the meantime.
     operation.asked_ = true;
     operation.answers_.clear();
     ask_locked(operation);
     const auto for_answers = std::min<milliseconds>(kFindOut, operation.timeout_ / 4);
     const auto again = operation.deadline_ - for_answers;
     operation.ask_at_ = now < again && !operation.failing_ ? again : Clock::time_point::max();
-    // A process that was stopped itself must not blame the others right away.
+    // If this process was stopped for a while, it must not blame the others right away.
     operation.deadline_ = std::max(operation.deadline_, now + for_answers);
     operation.limit_ = operation.deadline_ + 2 * kFindOut;
   }
@@ -291,8 +291,8 @@ void Progress::complete(Operations& over) {
       std::fprintf(stderr, "muster: MPI: the callback of %s threw an exception: %s\n",
                    operation->text().c_str(), error.what());
     }
-    // Release the operation before it stops counting as pending: the tensors in it may need
-    // Python's lock, and its group may need MPI.
+    // Release the operation while drain() still waits for it: freeing its tensors may need Python's
+    // lock, and freeing its group may need MPI.
     operation.reset();
     --ending_count_;
   }

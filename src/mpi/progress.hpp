@@ -1,7 +1,7 @@
 // Drives MPI operations to completion. A thread that waits for an operation polls MPI itself, and a
 // background thread polls, with pauses, what nobody waits for. Every operation has a deadline. When
-// it passes, Progress finds out and names the missing ranks and begins no more operations; the
-// process then exits without MPI_Finalize. This code does not depend on PyTorch.
+// it passes, Progress names the missing ranks and begins no more operations, and the process will
+// exit without MPI_Finalize. This code does not depend on PyTorch.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ namespace muster::mpi {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Ranks that communicate with each other. Progress owns `posted` and the communicator behind
-// `comm`.
+// Ranks that communicate with each other. Only Progress changes `posted` and frees the communicator
+// behind `comm`.
 struct Group {
   Comm comm;
   std::uint64_t id = 0;  // the same on all members
@@ -53,16 +53,17 @@ class Operation {
   [[nodiscard]] int source() const { return source_; }
 
  protected:
-  // For messages, such as "all_reduce of 1024 float32".
+  // Describes the operation in messages: "all_reduce of 1024 float32".
   [[nodiscard]] virtual std::string text() const = 0;
-  // The exception that a thread waiting for this operation gets.
+  // Returns the exception that a thread waiting for this operation gets.
   [[nodiscard]] virtual std::exception_ptr failure(const std::string& what) const {
     return std::make_exception_ptr(std::runtime_error(what));
   }
-  // Called right before MPI gets the operation. `number` counts from 1: the group's collectives, or
-  // else its messages. No other operation begins meanwhile.
+  // Called right before MPI gets the operation. `number` counts from 1: the collectives of the
+  // group, or else the messages of all groups. No other operation begins meanwhile.
   virtual void begun(std::uint64_t /*number*/, bool /*collective*/) {}
-  // Called when MPI is done, on any thread, to put results into place. May throw.
+  // Called on any thread when MPI is done and reported no error. Puts results into place. May
+  // throw.
   virtual void finish() {}
   // Called once, last of all, when error() is known.
   virtual void ended() {}
@@ -78,14 +79,15 @@ class Operation {
   milliseconds timeout_{};
   Clock::time_point ask_at_;
   Clock::time_point deadline_;
-  // After this time, a thread stops waiting even for the lock: its holder is stuck in MPI. Moves
-  // with deadline_.
+  // After this time, a waiting thread gives up even if it never got the lock, because whoever holds
+  // the lock is stuck in MPI. Moves with deadline_.
   std::atomic<Clock::time_point> limit_{};
   bool pending_ = false;
   bool failing_ = false;
   bool asked_ = false;
-  std::map<int, std::uint64_t> answers_;  // by world rank: the collectives that the rank has begun
-  // Set once MPI reported an error. The operation stays pending until the reason is known.
+  std::map<int, std::uint64_t> answers_;  // by world rank: how many collectives the rank has begun
+  // MPI's text if it reported an error. The operation then stays pending until the other ranks have
+  // had time to answer.
   std::string mpi_error_;
   int source_ = -1;
   std::exception_ptr error_;
@@ -127,14 +129,15 @@ class Progress {
   // MPI must be initialised. `host` names this rank's host in messages. Collective over all ranks.
   Progress(std::unique_ptr<Library> library, const std::string& host);
   // Leaves pending operations as they are. Waits for threads that are stuck in MPI, so a process
-  // that must exit at once never destroys its Progress.
+  // that must exit at once must not destroy its Progress.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   [[nodiscard]] Library& library() { return *library_; }
   [[nodiscard]] const std::shared_ptr<Group>& world() const { return world_; }
-  // All members call this in the same order. `ranks` are ranks of the parent and include this one.
+  // All members of the new group must call this, in the same order. `ranks` are ranks of the parent
+  // and include this one.
   [[nodiscard]] std::shared_ptr<Group> subgroup(const Group& parent, const std::vector<int>& ranks,
                                                 milliseconds timeout);
 
@@ -149,22 +152,22 @@ class Progress {
   [[nodiscard]] bool is_broken() const { return broken_.load(); }
   // Waits until nothing is pending and all callbacks have returned; false on time-out.
   bool drain(milliseconds timeout);
-  // Waits until every rank has reached its end, for as long as the others answer. False if some
-  // have left without a word, since MPI_Finalize would then wait for them.
+  // Waits until every rank has called this, for as long as the others answer questions. Returns
+  // false if MPI_Finalize would wait forever, for example because some ranks no longer answer.
   bool part(milliseconds patience = milliseconds(2000));
   // Stops answering other ranks. After that, MPI may be finalised.
   void stop();
 
  private:
-  // How long to wait for answers after an MPI error.
+  // How long to wait for the answers of other ranks, or for the lock, before giving up.
   static constexpr milliseconds kFindOut{2000};
   // A practically endless time that can still be added to a time point.
   static constexpr std::chrono::hours kLongest{24 * 365};
 
   using Operations = std::vector<std::shared_ptr<Operation>>;
 
-  // The backend's threads. One polls. The others stand by for when it runs a callback, which may
-  // itself wait for an operation.
+  // What each of the backend's threads runs. One of them polls. While it runs a callback, which may
+  // itself wait for an operation, another one takes over.
   void run();
   Operations poll_until_something_ends();
   void need_poller_locked();
@@ -184,7 +187,7 @@ class Progress {
   [[nodiscard]] std::uint64_t dropped_locked(std::uint64_t members);
   void free_locked(std::uint64_t members, std::uint64_t dropped);
 
-  // Questions and answers between ranks when an operation takes long.
+  // When an operation takes long, ranks ask each other for their progress.
   void ask_locked(Operation& operation);
   void talk_locked(Clock::time_point now);
   void tell_locked(int world_rank, int tag, std::uint64_t group, std::uint64_t sequence,
@@ -199,19 +202,19 @@ class Progress {
 
   std::unique_ptr<Library> library_;
   std::vector<std::string> hosts_;  // by world rank
-  int spins_ = 0;                   // polls of a waiting thread before it yields
+  int spins_ = 0;                   // how often a waiting thread polls before it yields
 
   // Guards every call into MPI and the members below. Never held while a callback runs.
   std::mutex mutex_;
   std::shared_ptr<Group> world_;
   Comm control_;
   std::map<std::uint64_t, Group*> groups_;  // the living groups, by id
-  // Number made so far, by the hash of the members.
+  // How many groups were made so far, by the hash of their members.
   std::map<std::uint64_t, std::uint64_t> groups_made_;
   // MPI_Comm_free is collective, but each rank drops a group at a different time, when its own last
   // operation ends. So the communicator of a dropped group is kept until its members meet to make
-  // their next group. Then all of them free the same communicators in the same order, that of their
-  // creation. MPI_Finalize frees the rest.
+  // their next group. Then all of them free the same communicators in the same order, the oldest
+  // first. MPI_Finalize frees the rest.
   struct Kept {
     std::uint64_t group = 0;  // the group's id
     Comm comm;
@@ -220,7 +223,7 @@ class Progress {
   std::map<std::uint64_t, std::vector<Kept>> kept_;  // by the hash of their members; oldest first
   Operations pending_;
   Operations abandoned_;     // MPI may still use their memory
-  std::set<int> have_left_;  // world ranks that said they give up
+  std::set<int> have_left_;  // world ranks that announced that they give up
   std::size_t next_ = 0;     // where the next scan of pending_ begins
   std::uint64_t messages_ = 0;
   Clock::time_point next_talk_;

@@ -23,8 +23,8 @@ void answer(const c10d::control_plane::Request& request, c10d::control_plane::Re
   response.setStatus(200);
 }
 
-// Whether our handler was registered. It fails if libmuster and muster-torch are both in this
-// process and the other was first.
+// Returns whether our handler was registered. This fails if libmuster and muster-torch are both in
+// this process and the other one has registered its handler first.
 bool register_handler() noexcept {
   try {
     c10d::control_plane::registerHandler("muster_operations", &answer);
@@ -34,7 +34,7 @@ bool register_handler() noexcept {
   }
 }
 
-// A name on which all members agree. PyTorch renames most groups later.
+// Returns a name that is the same on all members. PyTorch renames most groups later.
 std::string first_name(const Group& group) {
   char id[sizeof(group.id) * 2 + 1] = {};
   std::snprintf(id, sizeof(id), "%016llx", static_cast<unsigned long long>(group.id));

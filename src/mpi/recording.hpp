@@ -8,8 +8,9 @@
 
 namespace muster::mpi {
 
-// Null when there are too many groups. The first call registers "muster_operations" with PyTorch's
-// worker server, if one runs.
+// Returns null when there are too many groups, or if another copy of this code already records in
+// this process. The first call registers the handler "muster_operations" for PyTorch's worker
+// server.
 [[nodiscard]] std::shared_ptr<recorder::GroupRecord> new_record(const Group& group);
 
 }  // namespace muster::mpi

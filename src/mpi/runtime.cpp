@@ -15,7 +15,8 @@
 namespace muster::mpi {
 namespace {
 
-// How long a process waits at exit for its pending operations: ranks do not end at the same moment.
+// How long a process waits at exit for its pending operations, because ranks do not end at the same
+// moment.
 constexpr auto kDrain = milliseconds(10'000);
 
 // Set from start() on; null if MPI could not be started.
@@ -79,7 +80,7 @@ Progress* start() {
   g_initialised_here = !loaded.library->initialised();
   if (const int error = loaded.library->initialise(g_level))
     throw std::runtime_error("MPI_Init_thread failed: " + loaded.library->error_text(error));
-  // If the program initialised MPI, it also makes MPI calls of its own, at any time.
+  // If the program initialised MPI, it may make its own MPI calls at any time, even during ours.
   const auto needed = g_initialised_here ? ThreadLevel::kSerialized : ThreadLevel::kMultiple;
   if (g_level < needed) {
     if (g_initialised_here) static_cast<void>(loaded.library->finalise());

@@ -1,4 +1,5 @@
-// MPI in this process: loaded and initialised once, and finalised in good order or not at all.
+// Loads and initialises MPI once per process. At exit, finalises it if this code initialised it and
+// nothing has failed.
 #pragma once
 
 #include "mpi/loader.hpp"
@@ -6,18 +7,19 @@
 
 namespace muster::mpi {
 
-// The MPI of this process. The first call looks for it.
+// Returns the MPI of this process. The first call looks for it.
 [[nodiscard]] Loaded& loaded_library();
 
-// The thread level that MPI granted. Valid after process_progress().
+// Returns the thread level that MPI granted. Valid after process_progress().
 [[nodiscard]] ThreadLevel process_thread_level();
 
-// Waits until pending operations have ended and their callbacks have returned. For languages such
-// as Python, whose code cannot be called any more during process exit.
+// Waits until pending operations have ended and their callbacks have returned, and aborts those
+// that take too long. Languages such as Python need this, because their code cannot be called any
+// more during process exit.
 void settle();
 
-// The Progress of the whole process, which lives until its end. The first call is collective and
-// throws if MPI cannot be found or initialised.
+// Returns the only Progress of this process, which is never destroyed. The first call is collective
+// and throws if MPI cannot be found or initialised.
 [[nodiscard]] Progress& process_progress();
 
 }  // namespace muster::mpi

@@ -55,7 +55,7 @@ Result<MaybeTold> number(const Environment& environment, std::string_view name) 
   return MaybeTold(Told{name, value});
 }
 
-// The first variable that is set. The others, where set, must have the same value.
+// Returns the first variable that is set. The others, where set, must have the same value.
 Result<MaybeTold> agreed(const Environment& environment, const Names& names) {
   MaybeTold first;
   for (const std::string_view name : names) {
@@ -67,7 +67,7 @@ Result<MaybeTold> agreed(const Environment& environment, const Names& names) {
   return first;
 }
 
-// The first variable that is set.
+// Returns the first variable that is set.
 Result<MaybeTold> first_of(const Environment& environment, const Names& names) {
   for (const std::string_view name : names) {
     if (find(environment, name) != nullptr) return number(environment, name);
@@ -164,7 +164,7 @@ bool has_any(const Environment& environment, const Names& names) {
                      [&](std::string_view name) { return find(environment, name) != nullptr; });
 }
 
-// What the launcher with these variables says; nothing if that launcher did not start this process.
+// Returns what the launcher with these variables says; nothing if it did not start this process.
 Result<std::optional<Claim>> claim_by(const engines::RankVariables& variables,
                                       const Environment& environment) {
   Claim claim{.variables = &variables};
@@ -271,7 +271,8 @@ Result<Rank> to_rank(const Claim& claim, const Environment& environment) {
   return to_rank(claim, claim.variables->told_by);
 }
 
-// A launcher's claim wins over the manager's, which may only have started the launcher.
+// A launcher's claim wins over the manager's, because the manager may have started only the
+// launcher.
 Result<std::optional<Rank>> by_launcher(const Environment& environment) {
   MUSTER_TRY(Claims claims, read_claims(environment));
   for (Claim& claim : claims.launchers) {

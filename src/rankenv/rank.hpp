@@ -24,8 +24,8 @@ struct Rank {
   std::optional<int> host_count = std::nullopt;
   // "Open MPI", "PMI", "Slurm", ...; empty if no launcher started this process.
   std::string told_by = {};
-  // A torchrun agent started this process: torch's variables are set, except that the rank may
-  // still change, and the agent may serve the store.
+  // A torchrun agent started this process and has set torch's variables, although the rank may
+  // still change. The agent may serve the store.
   bool under_agent = false;
 
   friend bool operator==(const Rank&, const Rank&) = default;
@@ -41,8 +41,9 @@ struct Rank {
 // step without any PMI is not an MPI job.
 [[nodiscard]] bool is_mpi_job(const Rank& rank, const Environment& environment);
 
-// The variables that torch and others read: RANK, LOCAL_RANK, WORLD_SIZE, ... Without a value, the
-// variable must be unset, because its present value belongs to another job. `run_id` may be empty.
+// Returns the variables that torch and others read: RANK, LOCAL_RANK, WORLD_SIZE, ... Without a
+// value, the variable must be unset, because its present value belongs to another job. `run_id` may
+// be empty.
 [[nodiscard]] std::map<std::string, std::optional<std::string>> variables(
     const Rank& rank, const std::string& run_id);
 

@@ -14,6 +14,7 @@ namespace {
 
 enum class Name { kFree, kOurs, kOfOthers };
 
+// Finds out whether the name is free. If no process listens at that socket any more, removes it.
 // Never blocks.
 Name look_at(int folder, const std::string& name) {
   struct stat status{};

@@ -1,4 +1,5 @@
-// The folder in which a rank's process makes its socket: MUSTER_RECORDERS in the environment.
+// The folder in which a rank's process makes its socket. MUSTER_RECORDERS in the environment names
+// it.
 #pragma once
 
 #include <optional>
@@ -10,11 +11,11 @@ namespace muster::recorder {
 // it.
 [[nodiscard]] int open_private_folder(const char* path);
 
-// A path for a name in the folder, short enough for a socket address.
+// Returns a path for a name in the folder, short enough for a socket address.
 [[nodiscard]] std::string socket_path(int folder, const std::string& name);
 
-// A free name for this process's socket, after removing one that an ended process left behind. None
-// if this process already has a socket or none can be made.
+// Returns a free name for this process's socket. If an ended process left a socket of that name
+// behind, removes it. Returns nothing if this process already has a socket or no name is free.
 [[nodiscard]] std::optional<std::string> free_socket_name(int folder);
 
 }  // namespace muster::recorder

@@ -18,7 +18,7 @@ std::int64_t unix_time_ns() {
   return (static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000) + now.tv_nsec;
 }
 
-// A JSON string. Bytes that are not printable ASCII become '?'.
+// Returns a JSON string. Bytes that are not printable ASCII become '?'.
 std::string quoted(std::string_view text) {
   std::string json = "\"";
   for (const char c : text) {

@@ -18,7 +18,7 @@ namespace muster::recorder {
 
 constexpr std::size_t kCollectivesKept = 64;  // per group
 constexpr std::size_t kMessagesKept = 32;     // per group
-constexpr std::size_t kGroupsKept = 128;      // existing groups are kept before destroyed ones
+constexpr std::size_t kGroupsKept = 128;      // if there are more, destroyed ones are dropped
 
 // Sizes and types of an operation's inputs, as many as fit.
 class Inputs {
@@ -44,14 +44,14 @@ class Inputs {
 // An operation as it begins. `name` is not copied.
 struct Begun {
   const char* name = "";
-  // Counts from 1 in the group; messages between two ranks are counted separately.
+  // Counts the collectives of the group from 1. Not used for messages, which GroupRecord counts.
   std::uint64_t number = 0;
   bool is_message = false;
   std::chrono::milliseconds timeout{};
   Inputs inputs = {};
 };
 
-// Identifies an operation when it ends.
+// Identifies an operation from begin() to end().
 struct Ticket {
   std::uint64_t number = 0;  // 0: not recorded
   bool is_message = false;
@@ -62,7 +62,7 @@ class GroupRecord {
   // `world_ranks`: the members, as ranks of the whole job.
   GroupRecord(std::uint64_t id, std::string name, std::vector<int> world_ranks);
 
-  // A name that is the same on all members.
+  // The name must be the same on all members.
   void set_name(const std::string& name);
   void set_description(const std::string& description);
 
@@ -103,10 +103,10 @@ class Operations {
  public:
   explicit Operations(std::string backend) : backend_(std::move(backend)) {}
 
-  // Null when there are too many groups. The record stays until its room is needed, even after its
-  // last owner is gone.
+  // Returns null when there are too many groups. The record is kept until its room is needed, even
+  // after its last owner is gone.
   [[nodiscard]] std::shared_ptr<GroupRecord> add(std::string name, std::vector<int> world_ranks);
-  // With `only_active`, only operations that have not ended.
+  // Returns the records as JSON; with `only_active`, only operations that have not ended.
   [[nodiscard]] std::string json(bool only_active) const;
 
  private:

@@ -154,7 +154,8 @@ void* start_server(const std::string& path) {
   }
 }
 
-// Runs on a thread of its own, since it must wait for requests that are being answered.
+// Shuts the server down on another thread and waits for it for at most kUntilStopped, because
+// shutting down waits for requests that are being answered.
 void stop_server(void* server) {
   const Quiet quiet;
   auto stopped = std::make_shared<std::promise<void>>();

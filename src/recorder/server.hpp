@@ -1,5 +1,5 @@
-// Serves the operations that PyTorch and muster record to `muster why`, on a socket that only the
-// user can reach.
+// Runs a server on a socket that only the user can reach. From it `muster why` reads the operations
+// that PyTorch and muster record.
 #pragma once
 
 namespace muster::recorder {
@@ -10,8 +10,8 @@ namespace muster::recorder {
 // nothing happens.
 bool serve_records() noexcept;
 
-// Stops the server and removes its socket. The end of the process does it too. Do not hold Python's
-// global lock: a request that is being answered may need it.
+// Stops the server and removes its socket. This also happens when the process exits. Do not hold
+// Python's global lock: a request that is being answered may need it.
 void stop_serving() noexcept;
 
 }  // namespace muster::recorder

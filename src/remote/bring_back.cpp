@@ -34,8 +34,8 @@ std::string look_line(const std::string& folder) {
       sys::quote(folder));
 }
 
-// The target folder with its symbolic links resolved. Creates it if it is missing, except in a dry
-// run.
+// Returns the target folder with its symbolic links resolved. Creates it if it is missing, except
+// in a dry run.
 Result<fs::path> make_target(const BringBack& what) {
   std::error_code code;
   if (!what.dry_run) fs::create_directories(what.to, code);
@@ -68,10 +68,10 @@ bool is_file_name(const std::string& host) {
          host != kStaging;
 }
 
-// The folder of the copies that are on their way. It is removed at the end.
+// The folder that holds incoming copies until they are complete. Removed on destruction.
 class Staging {
  public:
-  // Also removes the copies that an earlier call left behind when it was killed.
+  // Also removes copies that an earlier muster left behind when it was killed.
   static Result<Staging> make(const fs::path& to) {
     Staging staging(to / kStaging);
     staging.lock_ = sys::Fd(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -143,7 +143,7 @@ class Bringing {
     return {};
   }
 
-  // Replaces each outcome by how rsync ended for that host.
+  // Replaces the outcome of each host with how rsync ended for it.
   Result<void> fetch(const fs::path& base, std::vector<Outcome>& outcomes) {
     const bool apart = what_.per_host || !what_.dry_run;
     std::vector<sys::Command> commands;
@@ -211,7 +211,8 @@ void need_rsync_there(std::vector<Outcome>& outcomes) {
   }
 }
 
-// Handles the host that is this machine: its folder may be the target itself or contain it.
+// Settles the outcome of this machine, if it is one of the hosts and its folder is the target
+// itself or contains the target.
 void settle_this_machine(const BringBack& what, const fs::path& to,
                          std::vector<Outcome>& outcomes) {
   std::error_code code;

@@ -35,8 +35,9 @@ struct BringBack {
                                                   const std::string& host, const std::string& into,
                                                   bool exact);
 
-// One outcome per host, in the same order. Fails if no host has the folder, rsync is missing here,
-// the files cannot be merged, or a signal ended the copying. `signal` receives that signal, else 0.
+// Returns one outcome per host, in the same order. Fails if no host has the folder, rsync is
+// missing here, the files cannot be merged, or a signal ended the copying. Sets `signal` to that
+// signal, otherwise to 0.
 [[nodiscard]] Result<std::vector<Outcome>> bring_back(const BringBack& what, Transport& transport,
                                                       std::span<const std::string> hosts,
                                                       int& signal);
@@ -44,7 +45,8 @@ struct BringBack {
 // Whether the outcome says that the host does not have the folder.
 [[nodiscard]] bool has_nothing(const Outcome& outcome);
 
-// The links and special files that rsync skipped, according to its output; printable.
+// Returns the links and special files that rsync skipped, according to its output `out`. The names
+// are made printable.
 [[nodiscard]] std::vector<std::string> left_out(std::string_view out);
 
 }  // namespace muster::remote

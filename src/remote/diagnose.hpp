@@ -10,7 +10,7 @@
 
 namespace muster::remote {
 
-// ssh's exit code when it fails itself; a remote command may use it too.
+// The exit code with which ssh reports its own failure. A remote command may exit with it, too.
 constexpr int kSshFailed = 255;
 
 struct SshFailure {
@@ -31,11 +31,12 @@ struct ChangedKey {
 };
 [[nodiscard]] ChangedKey changed_key(std::string_view stderr_text);
 
-// The first line of a program's error output, made printable and shortened. rsync and shells give
-// the reason there.
+// Returns the first line of a program's error output, in which rsync and shells give the reason.
+// Makes it printable and shortens it.
 [[nodiscard]] std::string first_words(std::string_view said);
 
-// The Error for a host that ssh (exit code 255) could not reach or lost.
+// Returns the Error for a host that ssh could not reach, or to which it lost the connection. In
+// both cases, ssh exits with kSshFailed.
 [[nodiscard]] Error unreachable(const std::string& host, std::string_view stderr_text);
 
 }  // namespace muster::remote

@@ -24,7 +24,7 @@ bool needs_transfer(const Outcome& outcome) {
   return outcome.ended && !is_shared(outcome);
 }
 
-// Replaces a failed preparation by an Error.
+// Turns the outcome of a failed preparation into an Error.
 Outcome prepared(Outcome outcome) {
   if (!outcome.ended || outcome.ended->ok() || is_shared(outcome)) return outcome;
   Error error{.what = "cannot create the directory on the host", .where = {.host = outcome.host}};
@@ -82,8 +82,8 @@ std::vector<Result<sys::Ended>> run_commands(const std::vector<sys::Command>& co
   return results;
 }
 
-// Sends to every host that is ready. Replaces the outcome of its preparation by that of the
-// transfer.
+// Sends the files to every host that is ready. Replaces the outcome of the preparation with that of
+// the transfer.
 void transfer(const Distribution& what, SyncOptions options, const std::string& rsync_here,
               const std::vector<std::string>& shell, std::vector<Outcome>& outcomes) {
   std::vector<sys::Command> commands;

@@ -31,7 +31,7 @@ struct Distribution {
 // The output of rsync --version on this machine; empty if it is not installed.
 [[nodiscard]] std::string ask_rsync_here();
 
-// Whether the host has the very same folder, on a shared file system, so that nothing was sent.
+// Whether nothing was sent because the host has the very same folder, on a shared file system.
 [[nodiscard]] bool is_shared(const Outcome& outcome);
 
 // One outcome per host, in the same order: how the copying ended, or why it failed or was not

@@ -18,8 +18,8 @@ struct Group {
   std::string_view text;  // refers to the caller's text
 };
 
-// Groups the hosts that printed the same, largest group first, else in the order given. Hosts that
-// printed nothing are in no group. Cost: one hash per text; no text is compared with all others.
+// Groups the hosts that printed the same, largest group first. Groups of equal size are in the
+// order of their first hosts. Hosts that printed nothing are in no group. Cost: one hash per text.
 [[nodiscard]] std::vector<Group> group_equal(std::span<const Said> said);
 
 // "n[1-3] (3 hosts)"; a single host is only its name.

@@ -55,7 +55,7 @@ std::optional<IgnorePattern> parse_line(std::string_view line) {
   return pattern;
 }
 
-// Cost: at most the product of the two lengths.
+// Whether the pattern matches the whole path. Cost: at most the product of the two lengths.
 bool matches(std::span<const std::string> pattern, std::span<const std::string> path) {
   std::size_t at = 0;
   std::size_t from = 0;

@@ -27,9 +27,9 @@ struct IgnoreFile {
 
 enum class Ignored { kNotSaid, kNo, kYes };
 
-// Whether the files ignore a path below the top, given as its parts. Files of deeper folders must
-// come later; the last matching pattern decides. The caller has checked that all folders above the
-// path are kept.
+// Whether the ignore files exclude a path, which is given as its parts below the top. The ignore
+// files of deeper folders must come later, because the last matching pattern decides. The caller
+// must have checked that all folders above the path are kept.
 [[nodiscard]] Ignored is_ignored(std::span<const std::string> path, bool is_folder,
                                  std::span<const IgnoreFile> files);
 

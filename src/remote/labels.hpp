@@ -18,7 +18,8 @@ class Labels {
   // Removes `text` from the end of the unfinished line, if it ends in it.
   void drop_end(std::string_view text);
 
-  // Returns the unfinished rest as a line, when the stream has ended.
+  // Returns the unfinished line, labelled and completed; "" if there is none. To be called when the
+  // stream has ended.
   [[nodiscard]] std::string rest();
 
  private:

@@ -68,7 +68,8 @@ Result<bool> is_ours(const Origin& origin, const fs::path& place) {
   return is_same(origin.file, place);
 }
 
-// Two hosts have this path. If one of them still has the target's old file, the other one wins.
+// Decides between two hosts that have the same path. If one of them still has the target's old
+// file, the other host's file wins.
 Result<void> settle(Origin& known, const Origin& other, const fs::path& path, const fs::path& to) {
   if (known.file.empty() && other.file.empty()) return {};
   if (known.file.empty() || other.file.empty()) {
@@ -101,8 +102,9 @@ Result<void> add(Union& all, const Received& from, const fs::path& to) {
   return {};
 }
 
-// Fails if this path in the target could lead outside. A symbolic link in the place of a file is
-// fine, because the file replaces it.
+// Fails if something of another kind is at this place in the target, such as a symbolic link in
+// place of a folder, which could lead outside. A link in place of a file is fine, because the file
+// replaces it.
 Result<void> check_place(const fs::path& place, bool is_folder) {
   std::error_code code;
   const fs::file_status there = fs::symlink_status(place, code);

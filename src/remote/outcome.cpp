@@ -68,7 +68,8 @@ std::string reason(const Outcome& outcome) {
   return error.hint.empty() ? error.what : error.what + "\n    hint: " + error.hint;
 }
 
-// ssh's own message, which differs from host to host, so a group shows that of its first host.
+// Returns ssh's own message for the first host of a group. The message differs from host to host,
+// so the group shows only this one.
 std::string own_words(const Outcome& first) {
   if (first.ended || !first.ended.error().cause) return {};
   return fmt::format("    {}\n", first.ended.error().cause->what);

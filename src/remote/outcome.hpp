@@ -10,9 +10,9 @@
 
 namespace muster::remote {
 
-// How muster should end. `failure` is set if a host was not reached (which takes precedence),
-// something failed on this side or a deadline passed. Otherwise `code` is the highest exit code of
-// the hosts.
+// How muster should exit. `failure` is set if a host was not reached (which takes precedence),
+// something failed on this side or a deadline passed. If it is not set, `code` is the highest exit
+// code of the hosts.
 struct Conclusion {
   std::optional<ErrorCode> failure;
   int code = 0;
@@ -25,9 +25,9 @@ struct Conclusion {
 // One JSON object on one line. Invalid UTF-8 is replaced.
 [[nodiscard]] std::string to_json(const Outcome& outcome);
 
-// The command line for a host's login shell. A single word is taken as a shell line and stays as it
-// is. Several words are quoted one by one. A shell stays above the program and reports the signal
-// that ended it, which ssh alone does not.
+// Returns the command line for a host's login shell. A single word is a shell command already and
+// is returned unchanged. Several words are quoted one by one and run below a shell, which reports a
+// signal that ends the program as an exit code; ssh alone would not.
 [[nodiscard]] std::string command_line(std::span<const std::string> words);
 
 }  // namespace muster::remote

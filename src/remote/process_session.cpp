@@ -86,7 +86,7 @@ class ProcessSession : public Session {
 
     void end(int code, int signal) {
       sys::Ended ended{.code = code, .signal = signal, .out = {}, .err = std::move(err)};
-      // copied, because the callback may destroy this session.
+      // Moved to a local variable, because the callback may destroy this session.
       const auto on_end = std::move(plan.on_end);
       listen_no_more();
       if (!on_end) return;

@@ -1,5 +1,4 @@
-// Sessions that are a local process (ssh, srun, or the command itself), and tasks that run that
-// way.
+// Runs sessions and tasks as local processes: ssh, srun, or the command itself.
 #pragma once
 
 #include <functional>
@@ -15,17 +14,17 @@ namespace muster::remote {
 struct SessionProcess {
   std::vector<std::string> argv;
   std::vector<std::string> env = {};  // "NAME=value", added to our own environment
-  // Interprets the end of the process: what it says about the command and the host. Empty if the
-  // process is the command itself.
+  // Returns what the end of the process says about the command and the host. Not set if the process
+  // is the command itself.
   std::function<SessionEnd(sys::Ended)> understand = {};
-  // Whether Session::abandon kills the process. If not, it only closes the process's input. That is
-  // for a process that is the command itself and must continue.
+  // Whether Session::abandon kills the process. If false, it only closes the process's input. Set
+  // it to false if the process is the command itself, which must continue.
   bool killed_when_abandoned = true;
-  // Called with the process once it runs. The process outlives the Session until it has ended.
+  // Called once the process runs. The process may outlive the Session.
   std::function<void(std::shared_ptr<sys::Process>)> on_started = {};
 };
 
-// If the process cannot be started, plan.on_end reports that, called from loop.run().
+// If the process cannot be started, loop.run() calls plan.on_end with the error.
 [[nodiscard]] std::shared_ptr<Session> start_session(sys::Loop& loop, SessionPlan plan,
                                                      Result<SessionProcess> process);
 

@@ -33,7 +33,8 @@ std::vector<std::string> parts_of(const fs::path& relative) {
   return parts;
 }
 
-// The top folder of the git work tree that contains the folder; else the folder itself.
+// Returns the top folder of the git work tree that contains the folder, or the folder itself if it
+// is in none.
 fs::path top_of(const fs::path& folder) {
   std::error_code error;
   for (fs::path top = folder;; top = top.parent_path()) {
@@ -94,7 +95,7 @@ class Walk {
     return is_ignored(parts, is_folder, by_git_) == Ignored::kYes;
   }
 
-  // Sockets, pipes and devices are left out too.
+  // Adds a file, a link or a folder with its contents. Leaves out sockets, pipes and devices.
   Result<void> read_entry(const fs::directory_entry& entry) {
     std::error_code error;
     const fs::file_status status = entry.symlink_status(error);

@@ -1,5 +1,5 @@
-// The project folder that `run --sync` sends to the hosts: its files, and the mark by which a host
-// recognises that it shares the very same folder.
+// The project folder that `run --sync` sends to the hosts: its files, and the mark that shows
+// whether a host shares the very same folder.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class SharedMark {
 
   void remove();
 
-  // Empty if the file could not be created.
+  // The name of the file, without its folder; "" if it could not be created.
   [[nodiscard]] std::string name() const { return path_.substr(path_.rfind('/') + 1); }
 
  private:

@@ -53,8 +53,9 @@ Outcome outcome_of(const std::string& host, Result<sys::Ended> ended, bool conne
   return {host, std::move(ended)};
 }
 
-// Interprets the end of a session's ssh process. It need not ask the connection's master process,
-// which may hang, because commands that muster opens sessions for never exit with 255.
+// Interprets the end of a session's ssh process. Exit code 255 always comes from ssh here, because
+// the commands that muster opens sessions for never exit with it. So there is no need to ask the
+// connection's master process, which may hang.
 SessionEnd understand(const std::string& host, sys::Ended ended) {
   SessionEnd end{.ended = std::move(ended)};
   if (!may_be_ssh(end.ended)) return end;
@@ -86,7 +87,7 @@ std::string control_folder() {
 }
 
 std::vector<std::string> ssh_words(const SshOptions& options) {
-  // With a terminal, programs would print differently.
+  // -T: no terminal, because programs would print differently on one.
   std::vector<std::string> words = {"ssh", "-T"};
   const auto set = [&words](std::string setting) {
     words.emplace_back("-o");
@@ -115,8 +116,8 @@ std::vector<std::string> ssh_words(const SshOptions& options) {
 std::vector<std::string> interactive_words(const SshOptions& options, const std::string& host,
                                            const std::string& line, bool on_terminal) {
   std::vector<std::string> words = ssh_words(options);
-  // LogLevel=ERROR suppresses the final "Shared connection to n1 closed." Of several flags about a
-  // terminal, ssh obeys the last.
+  // LogLevel=ERROR suppresses the final "Shared connection to n1 closed." ssh_words has set -T, but
+  // of several flags about a terminal, ssh obeys the last.
   if (on_terminal) words.insert(words.end(), {"-t", "-o", "LogLevel=ERROR"});
   words.insert(words.end(), {"--", host});
   if (!line.empty()) words.push_back(line);

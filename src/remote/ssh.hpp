@@ -1,6 +1,7 @@
-// Reaches hosts with the OpenSSH client, started as a process. So the user's configuration, jump
-// hosts, agents and certificates apply. All sessions to a host share one ControlMaster connection,
-// which the first session opens and which stays open for a while. So a host sees only one login.
+// Reaches hosts with the OpenSSH client, started as a process, so that the user's configuration,
+// jump hosts, agents and certificates apply. All sessions to a host share one ControlMaster
+// connection, which the first session opens and which stays open for a while, so that the host sees
+// only one login.
 #pragma once
 
 #include <array>
@@ -23,15 +24,15 @@ struct SshOptions {
   std::string this_machine = {};
 };
 
-// The folder of the control sockets: ~/.ssh/muster/cm, mode 0700. It is not below /tmp, where after
-// a reboot any user could create the folder and answer in the host's place. Only if the home
-// folder's path is too long for a socket, it is /tmp/muster-ssh-UID, which muster checks before
-// each use.
+// Returns the folder of the control sockets: ~/.ssh/muster/cm, with mode 0700. It is not below
+// /tmp, where after a reboot any user could create the folder and answer in the host's place. The
+// exception is a home folder whose path is too long for a socket: then it is /tmp/muster-ssh-UID,
+// which muster checks before each use.
 [[nodiscard]] std::string control_folder();
 
-// Overrides settings that the user's ssh configuration must not add to muster's connections: other
-// commands, locally or on the host, and access from the host back to this machine. A forwarded port
-// that is already in use would also make ssh fail.
+// Turns off what the user's ssh configuration must not add to muster's connections: other commands,
+// locally or on the host, and access from the host back to this machine. Besides, a forwarded port
+// that is already in use would make ssh fail.
 constexpr std::array<std::string_view, 6> kOnlyOurCommand = {
     "RemoteCommand=none", "PermitLocalCommand=no", "ClearAllForwardings=yes",
     "ForwardAgent=no",    "ForwardX11=no",         "Tunnel=no"};
@@ -40,9 +41,9 @@ constexpr std::array<std::string_view, 6> kOnlyOurCommand = {
 // always on. Pure.
 [[nodiscard]] std::vector<std::string> ssh_words(const SshOptions& options);
 
-// Like ssh_words, with the host and a line for its login shell, for interactive use: the command
-// reads muster's own input. An empty line starts a login shell. `on_terminal` gives the command a
-// terminal. Pure.
+// Returns a complete ssh command line for interactive use, in which the command reads muster's own
+// input. `line` is for the host's login shell; "" just starts that shell. `on_terminal` gives the
+// command a terminal. Pure.
 [[nodiscard]] std::vector<std::string> interactive_words(const SshOptions& options,
                                                          const std::string& host,
                                                          const std::string& line, bool on_terminal);
@@ -75,8 +76,8 @@ class Ssh : public Transport {
     return host == options_.this_machine;
   }
 
-  // Sends a request to the local master process of each host's connection, and nothing to the host.
-  // One answer per host.
+  // Sends a request to the local master process of each host's connection; nothing is sent to the
+  // hosts. Returns one answer per host.
   std::vector<Result<sys::Ended>> control(std::span<const std::string> hosts,
                                           const std::string& request);
 

@@ -1,5 +1,5 @@
-// Reaches the hosts of the Slurm allocation that muster runs in with job steps (srun), never with
-// ssh. When a step's command has ended, Slurm kills the step's remaining processes.
+// Reaches the hosts of the Slurm allocation in which muster runs. Uses job steps (srun), never ssh.
+// When a step's command has ended, Slurm kills the step's remaining processes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace muster::remote {
 
-// The srun arguments for one command on one host, alongside whatever else the job runs there. Pure.
+// Returns the srun command line that runs a command on one host, whatever else the job runs there.
+// Pure.
 [[nodiscard]] std::vector<std::string> step_words(const std::string& job, const std::string& host,
                                                   const std::string& command);
 
@@ -24,16 +25,16 @@ class Steps : public Transport {
   explicit Steps(std::string job) : job_(std::move(job)) {}
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
-  // Waits up to two seconds for sessions that are about to end, then kills them. The allocation may
-  // end with this process, and with it what the sessions still do.
+  // Waits up to two seconds for sessions that are about to end, then kills them. Without this wait,
+  // the allocation could end together with muster and cut off what they are still doing.
   ~Steps() override;
 
   [[nodiscard]] std::vector<Outcome> run(std::span<const Task> tasks,
                                          std::chrono::milliseconds deadline) override;
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
   void forget(const std::string& host) override;
-  // Empty, because srun delays output until the end of a line, which rsync's protocol does not
-  // have.
+  // Empty, because rsync does not work over srun: srun delays output until the end of a line, and
+  // rsync's protocol has no lines.
   [[nodiscard]] std::vector<std::string> shell() const override { return {}; }
   [[nodiscard]] Silence silence(const std::string& host) const override;
 

@@ -38,7 +38,7 @@ constexpr std::string_view kReceive = R"(
   }
 )";
 
-// The number after `name`, which must be at the start of a line.
+// Returns the number after `name`, which must be at the start of a line or of `out`.
 std::optional<std::uint64_t> statistic(std::string_view out, std::string_view name) {
   for (std::size_t at = out.find(name); at != std::string_view::npos; at = out.find(name, at + 1)) {
     if (at != 0 && out[at - 1] != '\n') continue;
@@ -58,9 +58,9 @@ std::string with_slash(std::string path) {
   return path;
 }
 
-// rsync takes everything before the first colon for the host.
+// rsync takes what precedes the first colon for the host, so IPv6 addresses need brackets.
 std::string place(const std::string& host, const std::string& path) {
-  // Otherwise "a:b" would name a host.
+  // Without the "./", a relative path such as "a:b" would name a host.
   if (host.empty()) return path.starts_with('/') ? path : "./" + path;
   const bool is_ipv6 = host.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;
@@ -137,8 +137,8 @@ std::vector<std::string> rsync_words(const SyncOptions& options, std::span<const
 
 std::vector<std::string> tar_words(const SyncOptions& options, std::span<const std::string> shell,
                                    const std::string& host) {
-  // The posix format keeps fractions of a second. --hard-dereference sends the second link to a
-  // file as a file of its own.
+  // The posix format keeps fractions of a second in file times. --hard-dereference sends a second
+  // hard link to a file as a file of its own.
   const std::vector<std::string> pack = {
       "tar", "-C", options.from,        "--format=posix", "--null", "-T", "-", "--no-recursion",
       "-cf", "-",  "--hard-dereference"};
@@ -186,8 +186,8 @@ std::optional<Changes> parse_stats(std::string_view out) {
   const auto bytes = statistic(out, "Total transferred file size: ");
   if (!files || !bytes) return std::nullopt;
   Changes changes{.files = *files, .bytes = *bytes};
-  // The created regular files are also among those sent. rsync prints "(reg: 1, dir: 2)" after the
-  // total.
+  // Created regular files are already counted in `files`, so subtract them. rsync prints "(reg: 1,
+  // dir: 2)" after the number of created files.
   constexpr std::string_view kCreated = "Number of created files: ";
   changes.others = statistic(out, kCreated).value_or(0);
   std::string_view kinds = out.substr(std::min(out.size(), out.find(kCreated)));

@@ -21,17 +21,17 @@ struct SyncOptions {
   bool remove = false;    // remove from `to` what `from` does not contain
   bool checksum = false;  // compare contents instead of sizes and times
   bool dry_run = false;   // change nothing, list what would change
-  // Compare times to the nanosecond if both sides can (see compares_exactly)
+  // Compare times to the nanosecond. Set it only if rsync on both sides can (see compares_exactly).
   bool exact = false;
   // Only these paths below `from`, each ended by a zero byte; files that are newer on the host
   // stay. Null: everything.
   std::shared_ptr<const std::string> paths = nullptr;
-  bool only_new = false;  // of `paths`, send only those that do not exist there
+  bool only_new = false;  // of `paths`, send only those that do not exist on the host
   // Name of a file in `from`: a host that sees it in `to` shares the folder.
   std::string shared_mark = {};
 };
 
-// Makes the value of SyncOptions::paths.
+// Returns `paths` in the form of SyncOptions::paths.
 [[nodiscard]] std::shared_ptr<const std::string> path_list(std::span<const std::string> paths);
 
 // The value for rsync's -e: words separated by blanks. rsync's quoting differs from a shell's: a
@@ -52,17 +52,17 @@ struct SyncOptions {
                                                    std::span<const std::string> shell,
                                                    const std::string& host);
 
-// Sends SyncOptions::paths with tar, for when the host or this machine has no rsync. Sends all of
-// them every time. Files that are newer on the host stay, and a link or an empty folder is left out
-// if its name is taken there. A file is replaced completely or not at all. The output is for
-// newer_there and parse_stats. Needs GNU tar, cp and find on the host.
+// Returns the command that sends SyncOptions::paths with tar, for when the host or this machine has
+// no rsync. It sends all paths every time. Files that are newer on the host stay, and a link or an
+// empty folder is left out if its name is taken there. A file is replaced completely or not at all.
+// newer_there and parse_stats read the output. Needs GNU tar, cp and find on the host.
 [[nodiscard]] std::vector<std::string> tar_words(const SyncOptions& options,
                                                  std::span<const std::string> shell,
                                                  const std::string& host);
 
-// prepare_line is the command that prepares a host. It exits with kShared if it sees the shared
-// mark. Otherwise it prints the version of rsync, if installed, and creates the folder (not in a
-// dry run).
+// prepare_line returns the command that prepares a host. The command exits with kShared if it sees
+// the shared mark. Otherwise it prints the version of rsync, if installed, and creates the folder
+// (not in a dry run).
 constexpr int kShared = 120;
 // With --delete, it exits with this code if the folder is the home folder there or contains it:
 // deleting would remove all of the user's files, including ssh keys. Only the host knows its home
@@ -84,8 +84,8 @@ struct Changes {
   friend bool operator==(const Changes&, const Changes&) = default;
 };
 
-// Reads the output of `rsync --stats --no-human-readable` or of tar_words. Nothing if it is
-// neither.
+// Reads the output of `rsync --stats --no-human-readable` or of tar_words' command. Returns nothing
+// if `out` is neither.
 [[nodiscard]] std::optional<Changes> parse_stats(std::string_view out);
 
 // "3 files (1.2 MB), 1 deleted" or "the same already".

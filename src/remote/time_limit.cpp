@@ -12,11 +12,10 @@ namespace {
 // A single line without backslashes, and with a blank after each `!`, because the login shell that
 // reads it may be csh or fish. $1: the limit in seconds, $2: the id, $3: the line to run.
 //
-// look: lists the command's processes; those found earlier stay listed until they have ended.
-// still: whether one is left after the given number of tenths of a second; with "KILL", kills
-// meanwhile.
-// watch: sleeps until the limit, unless the command ends first.
-// holds: whether one of them still has the session's output open, for which ssh waits.
+// look: lists the command's processes. Those found earlier stay listed until they have ended.
+// still: whether any is left after $1 tenths of a second. With "KILL" as $2, kills them meanwhile.
+// watch: sleeps until the limit, unless the command ends first, and then ends the processes.
+// holds: whether any of them has the session's output open. ssh would wait until it closes.
 constexpr std::string_view kScript =
     "found=\" \"; "
     "look() { old=$found; found=\" \"; "

@@ -30,22 +30,23 @@ struct Outcome {
   Result<sys::Ended> ended;
 };
 
-// A command on a host that muster talks to while it runs. When the last copy is destroyed, its
-// input is closed and the session ends.
+// A command on a host that muster talks to while it runs. The destructor closes the command's input
+// and ends the session.
 class Session : public Interface {
  public:
   virtual void write(std::string bytes) = 0;
   virtual void close_input() = 0;
   // Gives up the session right away. The command on the host continues until it notices.
   virtual void abandon() = 0;
-  // The local descriptors of the session's input and output, for a keeper; -1: none.
+  // The local descriptors of the session's input and output, for the run's keeper (run/keeper.hpp).
+  // -1 if there are none.
   [[nodiscard]] virtual int input_descriptor() const = 0;
   [[nodiscard]] virtual int output_descriptor() const = 0;
 };
 
 struct SessionEnd {
-  // How the command ended (`out` is empty, `err` is the end of its error output), or why the host
-  // was not reached or was lost.
+  // How the command ended, or why the host was not reached or was lost. `out` is empty, and `err`
+  // is the end of the error output.
   Result<sys::Ended> ended;
   std::string failure_id = {};  // in the failure catalogue, if known
 };
@@ -55,7 +56,7 @@ struct SessionPlan {
   std::string command;                              // for the host's login shell
   std::function<void(std::string_view)> on_output;  // standard output, in pieces
   std::function<void(SessionEnd)> on_end;           // called once
-  // Use a new connection instead of the shared one, which may be dead without noticing.
+  // Use a new connection instead of the shared one, which may be dead although ssh has not noticed.
   bool fresh = false;
 };
 
@@ -75,8 +76,8 @@ class Transport : public Interface {
   // Gives up the shared connection to this host, if there is one.
   virtual void forget(const std::string& host) = 0;
 
-  // The words that run a command on a host when the host's name and the command follow them, for
-  // rsync's -e. Empty: files cannot be sent this way.
+  // Returns the beginning of a command line that, followed by a host's name and a command, runs
+  // that command on the host. It is meant for rsync's -e. Empty if files cannot be sent this way.
   [[nodiscard]] virtual std::vector<std::string> shell() const = 0;
 
   [[nodiscard]] virtual Silence silence(const std::string& host) const = 0;

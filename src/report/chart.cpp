@@ -19,7 +19,7 @@ constexpr double kTitleRow = 34;
 constexpr int kColours = 6;
 using Colours = std::array<const char*, kColours>;
 
-// The palette of Okabe and Ito, which people with red-green colour blindness can tell apart.
+// Colours after Okabe and Ito, which people with red-green colour blindness can tell apart.
 constexpr Colours kLight = {"#0072b2", "#c4570a", "#008a65", "#a8488a", "#8a6d00", "#444c56"};
 constexpr Colours kDark = {"#56b4e9", "#f0883e", "#2ec4a0", "#e09ac8", "#e3c34a", "#b1bac4"};
 
@@ -77,7 +77,8 @@ struct Frame {
   }
 };
 
-// Each colour also has its own marker shape, so that curves differ in black-and-white prints.
+// Draws a marker in one of four shapes, depending on the colour, so that curves also differ in
+// black-and-white prints.
 std::string marker(int colour, double x, double y, const std::string& title) {
   const std::string inside = title.empty() ? "" : "<title>" + escaped(title) + "</title>";
   const std::string look = fmt::format("class=\"m s{}\"", colour % kColours);
@@ -159,7 +160,7 @@ std::string grid_of(const Frame& frame) {
   return svg + label_at(kLeft - 56, frame.top - 12, "start", frame.y_axis.name) + "\n";
 }
 
-// The legend, in rows from the top. Adds its height to `height`.
+// Draws the legend, in rows from the top. Sets `height` to its height.
 std::string legend_of(const Chart& chart, double& height) {
   std::string svg;
   double x = kLeft, y = 16;

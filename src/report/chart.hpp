@@ -44,21 +44,21 @@ struct Chart {
   std::vector<Curve> curves = {};
 };
 
-// For a page that includes picture_style().
+// Returns an SVG for a page that includes picture_style().
 [[nodiscard]] std::string chart_svg(const Chart& chart);
 
-// A complete SVG file with the charts one below the other. It uses plain colours, because many
-// viewers do not support CSS variables.
+// Returns a complete SVG file with the charts one below the other. It uses plain colours, because
+// many viewers do not support CSS variables.
 [[nodiscard]] std::string stacked_svg(const std::string& title, const std::vector<Chart>& charts);
 
-// Has ticks at 1, 2 or 5 times a power of ten, from `lowest` to the first tick at or above
-// `highest`.
+// Returns an axis from `lowest` to the first tick at or above `highest`. The ticks are 1, 2 or 5
+// times a power of ten apart.
 [[nodiscard]] Axis linear_axis(std::string name, double highest, double lowest = 0);
 
-// From 0 to exactly `most`, with ticks at whole numbers only.
+// Returns an axis from 0 to exactly `most`, with ticks at whole numbers only.
 [[nodiscard]] Axis counting_axis(std::string name, double most);
 
-// The style sheet for chart_svg and heat_map_svg, for light and dark colour schemes.
+// Returns the style sheet for chart_svg and heat_map_svg, for light and dark colour schemes.
 [[nodiscard]] std::string picture_style();
 
 }  // namespace muster::report

@@ -8,9 +8,9 @@
 
 namespace muster::report {
 
-// Breaks `text` at blanks into lines of at most `width` bytes, and keeps its newlines. A longer
-// word gets its own line and is never broken: it may be a path or a command to paste. No line ends
-// in a blank. Empty text gives no lines.
+// Breaks `text` at newlines and blanks into lines of at most `width` bytes. Drops empty lines. A
+// longer word gets its own line and is never broken: it may be a path or a command to paste. No
+// line ends in a blank. Empty text gives no lines.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 // Like wrap, but returns at most `most` lines and cuts words that are too long. "..." marks omitted

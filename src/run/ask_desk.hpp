@@ -1,6 +1,6 @@
 // Answers `muster why` in the process that supervises a run. The user may call `muster why` from
-// any terminal of this machine; it connects to a socket in the run's folder, which only the owner
-// can open.
+// any terminal of this machine. It connects to a socket in the run's folder, and only the folder's
+// owner can open that socket.
 #pragma once
 
 #include <functional>
@@ -57,7 +57,7 @@ class AskDesk {
   OnQuestion on_question_;
   std::list<std::shared_ptr<Caller>> callers_;
   std::shared_ptr<sys::Watch> watch_;
-  std::shared_ptr<sys::Timer> pause_;  // runs while no more files can be opened
+  std::shared_ptr<sys::Timer> pause_;  // listens again after no more files could be opened
 };
 
 // Asks the process that supervises the run with this folder, and waits for the answer.

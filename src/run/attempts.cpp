@@ -22,7 +22,8 @@ Ending interrupted(int signal) {
   return {.code = 128 + signal, .text = text, .stopped = true};
 }
 
-// A hint for the attempt that failed. muster explains a failure only if no further attempt follows.
+// Prints how to look for the cause of the last failure. muster did not explain it by itself,
+// because another attempt was to follow.
 void point_to_cause(const Turn& turn) {
   sys::print_err("  hint: to look for the cause of the failure: muster explain {}\n", turn.base);
 }
@@ -82,7 +83,7 @@ Result<Ending> Attempts::run() {
   }
 }
 
-// What is left of --timeout, which covers all attempts together.
+// Returns how many seconds are left of --timeout, which covers all attempts together.
 double Attempts::time_left() const {
   const double spent =
       is_first() ? 0 : std::chrono::duration<double>(stage_.now() - began_).count();
@@ -167,7 +168,8 @@ Decision Attempts::decide(const Record& record, const Verdict& verdict) {
                                     .longest_wait_s = rules_.longest_wait_s});
 }
 
-// Announces how the attempt ended, and waits for the next one.
+// Announces how the attempt ended. Waits for the next attempt, or returns how the run ended if none
+// follows.
 std::optional<Ending> Attempts::follow_up(const AttemptEnd& end) {
   const Verdict& verdict = end.verdict;
   const Decision& decision = end.decision;

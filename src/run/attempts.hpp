@@ -21,8 +21,8 @@ struct AttemptRules {
 
 class Attempts {
  public:
-  // `turn` is this process's first attempt. It is not the run's first if another process started
-  // the run again.
+  // `turn` is this process's first attempt. It is not the run's first attempt if this process
+  // starts an earlier run again.
   Attempts(Stage& stage, const AttemptRules& rules, Turn turn);
 
   [[nodiscard]] Result<Ending> run();

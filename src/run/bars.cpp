@@ -23,8 +23,8 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(' ') == std::string_view::npos;
 }
 
-// How many lines the sequences "ESC [ A" and "ESC [ n A" move the cursor up; counts those that end
-// after the first `known` bytes.
+// Returns how many lines the sequences "ESC [ A" and "ESC [ n A" move the cursor up. Counts only
+// sequences that end after the first `known` bytes.
 std::size_t rows_up(std::string_view text, std::size_t known) {
   constexpr std::size_t kLongest = 4;
   std::size_t rows = 0;
@@ -57,8 +57,8 @@ std::size_t columns_of(std::uint32_t code) {
   return is_wide ? 2 : 1;
 }
 
-// The length of the control sequence or character at the start of the text, among those that a
-// TerminalFilter passes, except tabs; 0 if there is none.
+// The length of the control sequence or control character at the start of the text; 0 if there is
+// none. The text must have passed a TerminalFilter. A tab does not count.
 std::size_t control_bytes(std::string_view text) {
   if (text.starts_with('\b') || text.starts_with('\r')) return 1;
   if (!text.starts_with('\x1b')) return 0;

@@ -15,14 +15,15 @@
 
 namespace muster::run {
 
-// Whether a line was drawn more than once. Not if its bar was blanked before the line was written,
-// or if an erased bar is followed by a complete line.
+// Whether a line was drawn more than once, as progress bars are. False if the drawing before the
+// last one was blank, or if the line is complete and its last drawing begins by erasing the line.
 [[nodiscard]] bool is_bar(std::string_view line);
-// Whether the last drawing of a line is blank.
+// Whether control characters have left a line blank. False for a line that was empty from the
+// start.
 [[nodiscard]] bool shows_nothing(std::string_view line);
 // Removes all control sequences except colours, so that the text stays on its line.
 [[nodiscard]] std::string in_its_line(std::string_view text);
-// Like in_its_line, cut to at most `columns` on a terminal.
+// Like in_its_line, but cut to fit into this many columns of a terminal.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t columns);
 
 class Bars {
@@ -35,12 +36,13 @@ class Bars {
     bool is_bar = false;
   };
 
-  // Takes the rank's unfinished line as it is now; empty if there is none. Returns by how many
-  // lines the rank has moved the cursor up since the last call, to redraw earlier lines.
+  // Takes the rank's unfinished line as it is now, or "" if it has none. Returns how many lines the
+  // rank has moved the cursor up since the last call; it will redraw those lines.
   std::size_t grow(sys::Stream stream, const Source& from, std::string_view line);
   // Like grow, for a complete line.
   std::size_t end(sys::Stream stream, const Source& from, std::string_view line);
-  // Whether the rank has ever moved the cursor up: its lines may then be rows of a bar.
+  // Whether the rank has ever moved the cursor up. Its lines may then be rows of a progress bar
+  // that has several.
   [[nodiscard]] bool is_tall(sys::Stream stream, int rank) const {
     return tall_.contains({rank, stream});
   }
@@ -57,7 +59,7 @@ class Bars {
 
   int lowest_ = INT_MAX;               // the lowest rank that has had a bar
   std::map<Key, Live> live_;           // without the bars of hidden ranks
-  std::map<Key, std::size_t> looked_;  // by unfinished line: how many of its bytes were searched
+  std::map<Key, std::size_t> looked_;  // how many bytes of each unfinished line were searched
   std::set<Key> tall_;
 };
 

@@ -16,7 +16,8 @@ constexpr const char* kSelf = "/proc/self/exe";
 constexpr std::array<const char*, 2> kPackaged = {"x86_64", "aarch64"};
 constexpr std::size_t kLongestName = 32;
 
-// Of this binary, not of the kernel, which may run binaries of several architectures.
+// Returns the architecture of this binary. The kernel's may differ, because a kernel can run
+// binaries of several architectures.
 std::string own_machine() {
 #if defined(__x86_64__)
   return "x86_64";

@@ -11,8 +11,8 @@
 
 namespace muster::run {
 
-// An architecture as `uname -m` names it, from any usual name for it: "aarch64" for "arm64". Other
-// words are returned as they are, and words that cannot name an architecture as "".
+// Returns the name that `uname -m` uses for the architecture `word`, such as "aarch64" for "arm64".
+// Returns an unknown name unchanged, and "" for a word that cannot be the name of an architecture.
 [[nodiscard]] std::string machine_named(std::string_view word);
 
 struct Build {
@@ -24,18 +24,20 @@ struct Build {
 // The first is this process's own.
 using Builds = std::vector<Build>;
 
-// Where a package installs the build for `machine` if its own command is in the directory `bin`.
+// The path at which a package installs the build for `machine`. `bin` is the directory in which the
+// package installs the command muster.
 [[nodiscard]] std::string installed_build(const std::string& bin, const std::string& machine);
 
-// Cost: reads each build's file once.
+// Finds the builds on this machine. Cost: reads each build's file once.
 [[nodiscard]] Builds find_builds();
 
-// Names the directory on hosts. It is equal on all hosts, whichever build a host gets, because
-// engines start ranks everywhere by one path.
+// Returns the name of the binary's directory on the hosts. It is the same on all hosts, whichever
+// build they get, because an engine starts the ranks of all hosts by one path.
 [[nodiscard]] std::string folder_of(const Builds& builds);
 
-// The build for a host of which agent_line told this machine, or an Error that says what to install
-// here. A host without `uname` tells nothing and gets our own build, which push_line tries there.
+// The build for a host on which agent_line reported `machine`, or an Error that says what to
+// install here. A host without `uname` reports nothing and gets our own build; push_line finds out
+// whether it runs there.
 [[nodiscard]] Result<const Build*> build_for(const Builds& builds, const std::string& host,
                                              std::string_view machine);
 

@@ -54,7 +54,8 @@ Error unreadable(const std::string& host, const std::string& trial) {
                   (trial.empty() ? "" : " try: " + trial)};
 }
 
-// For a shell that printed nothing. When muster itself cannot start, it prints why.
+// The Error for a login shell that ended without printing anything. If muster had been started and
+// had failed, it would have printed why.
 Error shell_ended(const std::string& host, const sys::Ended& ended) {
   return {.what = fmt::format("the login shell of the host ended with {} before it started muster",
                               sys::to_text(ended)),
@@ -73,7 +74,7 @@ Error agent_ended(const std::string& host, const sys::Ended& ended) {
           .hint = {}};
 }
 
-// What ssh or the host's shell printed about the failed push.
+// Returns what ssh or the host's shell printed about a push, to explain it if it failed.
 std::string push_failure(const Result<sys::Ended>& ended) {
   if (!ended) return ended.error().what;
   if (ended->timed_out)
@@ -119,7 +120,7 @@ struct Crew::Member {
   int generation = 0;       // number of the session; messages from earlier ones are ignored
   int generations = 0;
   std::shared_ptr<sys::Timer> deadline = {};
-  std::string machine = {};       // name of its architecture as the host told it
+  std::string machine = {};       // its architecture, as the host reported it
   const Build* build = nullptr;   // the build for the host; null until one was needed
   std::string push_failure = {};  // why the binary could not be pushed; empty if unknown
   bool reached = false;           // whether its agent has answered
@@ -157,7 +158,8 @@ std::vector<facts::Survey> Crew::survey(const std::function<void()>& meanwhile) 
     const bool refused = std::any_of(members_.begin(), members_.end(), [](const auto& member) {
       return member->state == State::kRefused;
     });
-    // Else all hosts try the next folder, because the path must be the same on all of them.
+    // If one host cannot use this folder, all hosts try the next one, because the path must be the
+    // same on all of them.
     if (!refused) break;
   }
   options_.on_progress = nullptr;
@@ -250,8 +252,8 @@ void Crew::take_message(std::size_t index, const agent::Message& message) {
     member.asked_exactly = true;
     send(index, {.kind = agent::Order::Kind::kBeat});
   } else if (report->kind == agent::Report::Kind::kBeat) {
-    // The first beat arrives unasked. It is only known that the host sent it after the session was
-    // opened.
+    // The host sends its first beat unasked. All that is known about when it did so is that the
+    // session was already open.
     const double now = loop_.unix_time();
     member.survey.clock_doubt_s = (now - member.asked_s) / 2;
     member.survey.clock_ahead_s = report->clock_s - (now + member.asked_s) / 2;
@@ -314,7 +316,8 @@ Crew::State Crew::end_of_survey(Member& member, const remote::SessionEnd& end) c
   return State::kFailed;
 }
 
-// Does not wait for the session to end, which may take long on a dead connection.
+// Ends the survey of a member that did not answer in time. Does not wait for its session to end,
+// which may take long on a dead connection.
 void Crew::give_up(std::size_t index) {
   Member& member = *members_[index];
   if (member.reached) {
@@ -331,7 +334,7 @@ void Crew::give_up(std::size_t index) {
   settle(member, State::kFailed);
 }
 
-// The members that can get a binary. The others have failed from here on.
+// Returns the members for whose architecture there is a build. The survey of the others has failed.
 std::vector<std::size_t> Crew::choose_builds(const std::vector<std::size_t>& members) {
   std::vector<std::size_t> served;
   for (const std::size_t i : members) {
@@ -425,7 +428,8 @@ std::shared_ptr<remote::Session> Crew::start_session(std::size_t index, bool fre
                                  .fresh = fresh});
 }
 
-// A session that was opened to rejoin replaces the member's old one with its first message.
+// When a session that was opened to rejoin sends its first message, it replaces the member's old
+// session.
 void Crew::adopt(std::size_t index, int generation) {
   Member& member = *members_[index];
   if (!member.rejoining || member.generations != generation) return;

@@ -22,10 +22,10 @@ struct CrewOptions {
   facts::Request request = {};            // its `host` is filled in per host
   std::chrono::milliseconds deadline;     // for a host's first answer
   std::chrono::milliseconds for_facts;    // for its facts, after the first answer
-  std::size_t fan_out = 64;               // hosts that are being logged in to at the same time
+  std::size_t fan_out = 64;               // the most hosts to survey at the same time
   bool compare_clocks = false;            // to the millisecond, at the cost of one more round trip
   sys::OnProgress on_progress = nullptr;  // called by survey()
-  Builds builds = {};                     // of muster; if empty, those of this process
+  Builds builds = {};                     // to push to hosts; if empty, those of find_builds()
 };
 
 class Crew {
@@ -37,10 +37,10 @@ class Crew {
        CrewOptions options);
   ~Crew();
 
-  // Opens the sessions, pushes the binary to hosts where it is missing, built for the host's
-  // architecture, and gathers the facts of all hosts in parallel. Returns one Survey per host.
-  // Hosts that do not answer delay it by one deadline in all. Calls `meanwhile` once the first
-  // sessions are being opened. Cost: one session per host; two more where the binary is missing.
+  // Opens the sessions, gathers the facts of all hosts in parallel and returns one Survey per host.
+  // Hosts without the binary first get the build for their architecture. Up to `fan_out` hosts that
+  // do not answer delay it by one deadline in all. Calls `meanwhile` after it has begun to open the
+  // first sessions. Cost: one session per host; two more where the binary is missing.
   [[nodiscard]] std::vector<facts::Survey> survey(const std::function<void()>& meanwhile = {});
 
   // The binary's path on the hosts. Valid after survey().
@@ -51,10 +51,10 @@ class Crew {
   void listen(OnReport on_report, OnLost on_lost);
   void send(std::size_t member, const agent::Order& order);
   void send_all(const agent::Order& order);
-  // Opens a new session over its own connection, which sends `begin` again. The old session stays
-  // until the new one answers. `taken`: the output that we already have.
+  // Opens another session to the member over a new connection, and sends `begin` again. The old
+  // session stays until the new one answers. `taken` is the output that we already have.
   void rejoin(std::size_t member, double orphan_after_s, std::vector<agent::Taken> taken);
-  // Gives up new sessions that have not answered yet, because ssh may wait long for a dead host.
+  // Abandons new sessions that have not answered yet, because ssh may wait long for a dead host.
   void stop_rejoining();
   [[nodiscard]] bool connected(std::size_t member) const;
   // When the member last sent anything.
@@ -62,7 +62,7 @@ class Crew {
 
   // Treats all members as if they had just been heard, after this process itself was suspended.
   void hear_all();
-  // Counts the member's sessions, so a changed number means a new connection.
+  // The number of the member's current session. A changed number means a new connection.
   [[nodiscard]] int session_number(std::size_t member) const;
 
   // The descriptors of all sessions, for the keeper.
@@ -93,7 +93,7 @@ class Crew {
   std::string folder_;  // of the binary, in base_
   std::string base_;
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<std::size_t> waiting_;  // members to open sessions for, last first
+  std::vector<std::size_t> waiting_;  // members to open sessions for, in reverse order
   std::size_t pending_ = 0;           // members whose survey is not over
   std::size_t asked_ = 0;             // members asked in this round of the survey
   std::function<void()> meanwhile_;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLookAtDiskAfter = std::size_t{256} << 10;
 constexpr std::uint64_t kLeftOnDisk = std::uint64_t{256} << 20;
 
-// Whether less than 5 % or less than 256 MiB of the disk are free, whichever limit is smaller.
+// Whether less of the disk is free than 5 % of its size or 256 MiB, whichever is smaller.
 bool is_nearly_full(const std::string& folder) {
   constexpr std::uint64_t kPart = 20;
   struct statvfs disk = {};

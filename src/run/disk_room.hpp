@@ -16,7 +16,8 @@ class DiskRoom {
 
  private:
   std::string folder_;
-  // Bytes that may be written before the free space is checked again. Most runs print less.
+  // How many more bytes may be written before the free space is checked. Most runs print less than
+  // the initial value and never check.
   std::size_t before_look_ = std::size_t{16} << 20;
   bool is_short_ = false;
 };

@@ -17,22 +17,22 @@ namespace muster::run {
 
 class Display {
  public:
-  // `folder`: the run's; `ranks`: their number.
+  // `folder` is the run's folder, `ranks` the number of its ranks.
   Display(const std::string& folder, int ranks, Show show);
 
   // Shows whole lines of a rank.
   void show(sys::Stream stream, const Source& from, std::string_view lines);
-  // Takes the rank's unfinished line as it is now; empty if there is none.
+  // Takes the rank's unfinished line as it is now, or "" if it has none.
   void grow(sys::Stream stream, const Source& from, std::string_view line);
   // Shows whole lines of the engine.
   void show_engine(std::string_view lines);
-  // Shows whole lines of muster's own, on standard error.
+  // Shows whole lines from muster itself on standard error.
   void say(std::string_view lines);
   // Show lines that have waited long enough for equal ones, or all waiting lines.
   void show_due();
   void show_all();
   [[nodiscard]] bool has_waiting() const { return !folding_.empty(); }
-  // Whether this rank wrote the standard error that was shown last.
+  // Whether the standard error that was shown last came from this rank.
   [[nodiscard]] bool shown_last(int rank) const;
   [[nodiscard]] bool shows(int rank) const { return show_.shows(rank); }
   // Shows this rank too from now on.

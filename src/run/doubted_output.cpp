@@ -5,7 +5,7 @@
 namespace muster::run {
 namespace {
 
-// Twice the size of a rank's spool, for both of its streams.
+// Twice what the host's spool holds for the two streams of a rank.
 constexpr std::size_t kBytesPerRank = 4 * agent::RankSpool::kRoom;
 
 }  // namespace

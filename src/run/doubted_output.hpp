@@ -1,6 +1,7 @@
 // Holds back a host's output for ranks that may turn out to run on another host, until that is
-// settled. Before muster confirms output, a host seldom sends more than its spool holds. If it
-// sends more than fits here, the rest is dropped and will be missing from the run's output. Pure.
+// settled. Held output is not confirmed to the host, which seldom sends more unconfirmed output
+// than its spool holds. If it sends more than fits here, the rest is dropped and will be missing
+// from the run's output. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,10 @@ namespace muster::run {
 
 class DoubtedOutput {
  public:
-  // `ranks`: the number of ranks that the host may have.
+  // `ranks` is the number of ranks that the host may have.
   void hold(std::size_t host, const agent::Piece& piece, std::size_t ranks);
-  // For a host that rejoins: it sends all unconfirmed output again.
+  // Discards the output of a host that rejoins, because that host sends all unconfirmed output
+  // again.
   void forget(std::size_t host) { hosts_.erase(host); }
   // Returns all pieces, each with the number of its host, and empties this object.
   [[nodiscard]] std::vector<std::pair<std::size_t, agent::Piece>> take();

@@ -30,7 +30,7 @@ std::string own_host() {
   return name.data();
 }
 
-// In no particular order.
+// The ids of all stored attempts, in no particular order.
 std::vector<std::string> stored_ids() {
   std::vector<std::string> ids;
   std::error_code error;

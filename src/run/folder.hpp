@@ -10,8 +10,9 @@ namespace muster::run {
 
 [[nodiscard]] std::string runs_folder();
 
-// "20261115-040812-3219a": sorts by time. The last five digits hold the millisecond and ten random
-// bits. If two runs still get the same id, write_owner rejects the second.
+// Returns an id such as "20261115-040812-3219a". Ids sort by time. The last five digits hold the
+// millisecond and ten random bits. If two runs still get the same id, write_owner rejects the
+// second.
 [[nodiscard]] std::string new_run_id();
 // When the id was made, in Unix time; 0 if it does not contain a time.
 [[nodiscard]] double time_of_id(const std::string& id);
@@ -31,18 +32,21 @@ struct AttemptName {
 // The number of the latest attempt that has a folder; -1 if there is none. Attempts are numbered
 // without gaps, so it need not read the list of all runs.
 [[nodiscard]] int latest_attempt(const std::string& base);
-// The same among attempts whose ranks were started. The checks may have rejected a later one.
+// The number of the latest attempt whose ranks were started; -1 if there is none. The checks may
+// have rejected a later attempt.
 [[nodiscard]] int latest_started(const std::string& base);
 
-// All attempts of all runs, oldest run first, and the attempts of one run in order.
+// The ids of all attempts of all runs: the oldest run first, and the attempts of each run in order.
 [[nodiscard]] std::vector<std::string> list_runs();
 
-// The folder of a run, given its id, its --name (then the newest such run), the beginning of its
-// id, or "last" (then its latest attempt). The Error lists the existing runs.
+// The folder of the run that `name` means: a run id, the beginning of one, or a run's --name (the
+// newest run that has it). "last" is the latest attempt whose ranks were started. The Error says
+// how to list the existing runs.
 [[nodiscard]] Result<std::string> find_run(const std::string& name);
 // Why a run cannot have this --name; empty if it can.
 [[nodiscard]] std::string wrong_name(const std::string& name);
-// The folder of the latest attempt that was started; `folder` itself if it belongs to a restart.
+// The folder of the latest attempt whose ranks were started. Returns `folder` itself if it already
+// belongs to a restart.
 [[nodiscard]] std::string latest_of(const std::string& folder);
 // The id of the attempt with that folder.
 [[nodiscard]] std::string id_of(const std::string& folder);
@@ -54,7 +58,8 @@ struct AttemptName {
 [[nodiscard]] bool may_be_running(const std::string& folder);
 // The pid of the supervising process if it is alive, else 0.
 [[nodiscard]] int living_owner(const std::string& folder);
-// The machine of the supervising process, if it is another one that shares the home folder.
+// The machine of the supervising process, if it is another one, which shares the home folder; empty
+// if it is this one.
 [[nodiscard]] std::string owner_elsewhere(const std::string& folder);
 
 }  // namespace muster::run

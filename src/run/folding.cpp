@@ -38,7 +38,8 @@ std::string painted_label(sys::Stream stream, const std::vector<Source>& sources
   return painted(label_of(sources), colour, colours);
 }
 
-// The number of a waiting line with the same text that comes after all lines of this rank.
+// The number of a waiting line with the same stream and text that comes after all lines of this
+// rank.
 std::optional<std::uint64_t> Folding::find(const std::string& key, int rank) const {
   const auto known = numbers_.find(key);
   if (known == numbers_.end()) return std::nullopt;

@@ -28,7 +28,7 @@ struct Source {
   auto operator<=>(const Source&) const = default;
 };
 
-// "[n1:0]", "[n[1-4]:0-31]".
+// Returns "[n1:0]" or "[n[1-4]:0-31]".
 [[nodiscard]] std::string label_of(const std::vector<Source>& sources);
 // The label in the colour of the stream.
 [[nodiscard]] std::string painted_label(sys::Stream stream, const std::vector<Source>& sources,
@@ -48,16 +48,18 @@ class Folding {
     std::string text = {};          // with its newline
   };
 
-  // `ranks`: how many ranks may print a line; once all have, it waits no longer. With `joins`
-  // false, nothing is merged, and only lines that may be withdrawn wait.
+  // `ranks` is the number of ranks that are shown. A line that all of them have printed waits no
+  // longer. If `joins` is false, nothing is merged, and only lines that may be withdrawn wait.
   Folding(int ranks, bool joins) : ranks_(static_cast<std::size_t>(ranks)), joins_(joins) {}
 
-  // `may_change`: the line belongs to a progress bar, which the rank may redraw.
+  // `may_change` means that the line belongs to a progress bar, which the rank may redraw.
   void add(sys::Stream stream, const Source& from, std::string_view text, bool may_change,
            Clock::time_point now);
-  // Counts a line of the rank that is not shown, for `withdraw`.
+  // Records that the rank printed a line that is not shown, so that `withdraw` counts it as one of
+  // the rank's rows.
   void skip(sys::Stream stream, int rank);
-  // Removes those of the rank's last `rows` lines that still wait, because the rank redraws them.
+  // Withdraws the rank's last `rows` lines, as far as they still wait, because the rank redraws
+  // them.
   void withdraw(sys::Stream stream, int rank, std::size_t rows);
 
   [[nodiscard]] std::vector<Line> take_due(Clock::time_point now);

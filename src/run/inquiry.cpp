@@ -7,7 +7,7 @@
 namespace muster::run {
 namespace {
 
-// For the round trip, beyond the time that the host needs.
+// The most time for the round trip, in addition to the time that the host needs.
 constexpr std::chrono::milliseconds kWayTakes{1000};
 
 }  // namespace

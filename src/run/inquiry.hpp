@@ -29,19 +29,19 @@ class Inquiry {
  public:
   // Sends the order to the hosts and returns those that it was sent to.
   using Ask = std::function<std::set<std::string>(const agent::Inspection& what)>;
-  // Gets the answers, or an Error that says why there are none, for the person who asked.
+  // Gets the answers, or an Error that tells the user why there are none.
   using Then = std::function<void(Result<HostViews> views)>;
 
   Inquiry(sys::Loop& loop, Ask ask) : loop_(loop), ask_(std::move(ask)) {}
 
-  // Calls back when all hosts have answered or the time is over. Only one inquiry runs at a time:
-  // when a second one begins, the less urgent of the two, or the later one if they are equal, is
-  // called back at once.
+  // Calls `then` when all hosts have answered or the time is over. Only one inquiry runs at a time.
+  // When a second one begins, the less urgent of the two gets an Error at once; if both are equally
+  // urgent, the second one does.
   void begin(const agent::Inspection& what, Urgency urgency, Then then);
   void take(const std::string& host, int number, inspect::HostView view);
   // Stops waiting for this host, which cannot answer any more.
   void leave_out(const std::string& host);
-  // Ends the inquiry, if it is not more urgent than `most`, and calls it back with this reason.
+  // Ends the inquiry with the Error `why`, unless it is more urgent than `most`.
   void cancel(Urgency most, const std::string& why);
   [[nodiscard]] std::optional<Urgency> under_way() const;
 

@@ -18,13 +18,13 @@ struct Moment {
   double silent_s = 0;
 };
 
-// `members`: the hosts that should have answered. What a host says about ranks that run elsewhere
-// is ignored. Pure.
+// `members` are the hosts that should have answered. What a host says about ranks of other hosts is
+// ignored. Pure.
 [[nodiscard]] why::Scene scene_of(const Record& record, const std::set<std::string>& members,
                                   const HostViews& views, const Moment& moment);
 
 // Writes FOLDER/why-N with a text for people (why.txt), the verdict (verdict.json) and everything
-// that was seen (scene.json). Returns its path.
+// that was seen (scene.json). Returns the path of that directory.
 [[nodiscard]] Result<std::string> keep_inspection(const std::string& folder,
                                                   const why::Scene& scene,
                                                   const why::Verdict& verdict);

@@ -14,8 +14,7 @@ void Supervisor::heed_signals() {
 }
 
 void Supervisor::interrupt(int signal) {
-  // After the engine's end, the run may only be waiting for an inspection of ranks that wait for a
-  // dead one.
+  // After the engine's end, the run may only be waiting for the inspection that follows a time-out.
   if (ending_ || engine_over_) inquiry_.cancel(Urgency::kTimeOut, "the run was interrupted");
   if (ending_) return end_at_once();
   if (signal == SIGINT && !engine_over_) {

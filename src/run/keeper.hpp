@@ -19,7 +19,7 @@ namespace muster::run {
 
 class Keeper {
  public:
-  // `descriptors`: pairs of a session's input and output.
+  // `descriptors` holds the input and the output of each session, in pairs.
   [[nodiscard]] Result<void> start(sys::Loop& loop, const std::string& run_id,
                                    const std::vector<int>& descriptors);
   // Tells the keeper about another process of the engine.
@@ -41,8 +41,8 @@ struct SessionEnds {
   int output = -1;
 };
 
-// The keeper's work: listens until muster ends, and then ends the run, unless muster said that it
-// is over.
+// The keeper's work: listens until muster ends, and then ends the run, unless muster has said that
+// the run is over.
 void keep(agent::HostSystem& system, const std::string& run_id, std::FILE* muster,
           std::span<const SessionEnds> sessions);
 

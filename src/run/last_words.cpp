@@ -43,7 +43,7 @@ std::optional<int> reporter(const engines::Messages& messages, std::string_view 
   return bad == std::errc() && stop == last && rank >= 0 ? std::optional(rank) : std::nullopt;
 }
 
-// The number after the last `before`, if `after` follows it.
+// The number between the last `before` and `after`, if `after` follows that number.
 std::optional<long long> code_between(std::string_view text, std::string_view before,
                                       std::string_view after) {
   const std::size_t at = text.rfind(before);
@@ -55,7 +55,7 @@ std::optional<long long> code_between(std::string_view text, std::string_view be
   return bad == std::errc() && end.starts_with(after) ? std::optional(number) : std::nullopt;
 }
 
-// The exit code of a process that called exit(number).
+// The exit code of a process that called exit(number); nothing if that is 0.
 std::optional<int> exit_code(long long number) {
   const int code = static_cast<int>(number & 0xff);
   return code == 0 ? std::nullopt : std::optional(code);
@@ -69,7 +69,7 @@ std::optional<int> said_abort_code(const engines::Messages& messages, std::strin
     const std::string_view said = abort.begins.empty() ? lines : lines.substr(begin);
     if (const auto code = code_between(said, abort.before, abort.after)) return exit_code(*code);
   }
-  // MPI reports an error that ends the rank but does not print the exit code.
+  // MPI can report an error that ends the rank without printing the exit code.
   constexpr int kUnknownCode = 1;
   return contains(lines, messages.error) ? std::optional(kUnknownCode) : std::nullopt;
 }

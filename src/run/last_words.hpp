@@ -12,16 +12,18 @@
 
 namespace muster::run {
 
-// Whether the rank lost a connection or timed out. `errors`: the end of its standard error. Pure.
+// Whether the rank reports a lost connection, or a time-out. `errors` is the end of its standard
+// error. Pure.
 [[nodiscard]] bool says_cut_off(std::string_view errors);
 [[nodiscard]] bool says_timed_out(std::string_view errors);
 // Whether a rank that prints this line is about to be ended by MPI.
 [[nodiscard]] bool is_last_line(std::string_view line);
-// The exit code of a rank that MPI ended because of MPI_Abort or an error: the rank's own, or, if
-// the rank was killed before it could exit, the code that MPI printed.
+// The exit code of a rank that MPI ended because of MPI_Abort or an error: the rank's own, or the
+// code that MPI printed if the rank was killed before it could exit. Nothing if MPI did not end the
+// rank.
 [[nodiscard]] std::optional<int> abort_code(int wait_status, std::string_view errors);
 
-// The ranks that the engine reports as cut off. `words`: the engine's own output lines. Pure.
+// The ranks that the engine reports as cut off. `words` are the engine's own output lines. Pure.
 [[nodiscard]] std::set<int> reported_cut_off(std::span<const std::string> words);
 // What the engine reports about this rank's error, without ruler lines and empty lines.
 [[nodiscard]] std::vector<std::string> reported_error(std::span<const std::string> words, int rank);

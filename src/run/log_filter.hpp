@@ -33,7 +33,7 @@ struct LogWish {
   bool labels = true;
 };
 
-// Reads a list such as "0,4-7". At most kMostRanks numbers.
+// Reads a list such as "0,4-7". Fails if it stands for more than 1,000,000 ranks.
 [[nodiscard]] Result<std::set<int>> parse_ranks(std::string_view text);
 
 // The parts of a stored line "[n1:3] text". A line without such a label has no host, has rank -1,
@@ -49,9 +49,10 @@ class LogFilter {
  public:
   explicit LogFilter(LogWish wish);
 
-  // Returns the selected part of these bytes. Holds back an incomplete line if its end can matter.
+  // Returns the selected part of these bytes. Holds back an incomplete line until its end arrives,
+  // unless every line is selected.
   [[nodiscard]] std::string take(sys::Stream stream, std::string_view bytes);
-  // Returns what was held back of lines that never ended.
+  // Returns the selected ones of the lines that were held back and never ended.
   [[nodiscard]] std::string rest();
 
  private:

@@ -1,4 +1,4 @@
-// Shows stored output as a terminal does: equal lines of several ranks once.
+// Shows stored output as `muster run` shows it on a terminal: equal lines of several ranks once.
 #pragma once
 
 #include <functional>

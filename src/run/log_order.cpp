@@ -63,7 +63,7 @@ StoredLog::StoredLog(const std::string& folder, double since_s)
       err_{.path = folder + "/err", .stream = sys::Stream::kErr},
       order_{.path = folder + "/order"} {}
 
-// Returns false if there is nothing new.
+// Reads the next part of the file `order`. Returns false if there is nothing new.
 bool StoredLog::read_entries() {
   const std::size_t count =
       read_at(order_.path, order_.descriptor, order_.at, part_.data(), part_.size());
@@ -85,7 +85,8 @@ void StoredLog::read_new(const Take& take) {
   }
 }
 
-// Consecutive entries of one stream are read together.
+// Notes what the entry covers. Reads bytes only when the stream changes, so that consecutive
+// entries of one stream are read together.
 bool StoredLog::follow(const OrderEntry& entry, const Take& take) {
   File& file = entry.stream == sys::Stream::kOut ? out_ : err_;
   // Once one entry is new enough, all later ones count, even if the clock was set back.

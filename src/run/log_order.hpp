@@ -24,7 +24,8 @@ struct OrderEntry {
   friend bool operator==(const OrderEntry&, const OrderEntry&) = default;
 };
 
-// "1763457000.123 out 4096" and a newline. parse_order_entry takes it without the newline.
+// Returns "1763457000.123 out 4096" and a newline. parse_order_entry expects the line without its
+// newline.
 [[nodiscard]] std::string to_line(const OrderEntry& entry);
 [[nodiscard]] std::optional<OrderEntry> parse_order_entry(std::string_view line);
 
@@ -42,8 +43,8 @@ class StoredLog {
 
   // Reads what was added since the last call.
   void read_new(const Take& take);
-  // Reads what no entry covers, once the run has ended: muster was killed between two writes, the
-  // disk was full, or an older muster wrote no entries.
+  // Reads the bytes that no entry covers. Call it once the run has ended. Such bytes exist if
+  // muster was killed between two writes, the disk was full, or an older muster wrote no entries.
   void read_rest(const Take& take);
 
  private:

@@ -68,10 +68,11 @@ void Members::say_what_is_missing(const Gathered& gathered) const {
 void Members::leave(std::span<const BadHost> bad) {
   if (!roster_) return;
   roster_->look_again();
-  // If all hosts were lost at once, the launcher's own network failed, and they may answer again.
+  // If all hosts were lost at once, the launcher's own network has failed, and they may answer
+  // again.
   if (bad.size() >= roster_->members().size()) return;
-  // The host is not left out before it was asked again: it may be back. It is only exchanged for a
-  // spare.
+  // Here a host may only be exchanged for a spare. It must not be left out before it has been asked
+  // again, because it may be back.
   std::vector<BadHost> some(bad.begin(), bad.end());
   for (BadHost& one : some) one.only_for_spare = true;
   (void)roster_->replace(some);

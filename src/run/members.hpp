@@ -21,15 +21,16 @@ struct Gathered {
 
 class Members {
  public:
-  // `spares`: a host expression. `lost_after_s`: as in Patience.
+  // `spares` is a host expression; for `lost_after_s` see Patience.
   Members(Stage& stage, std::string spares, double lost_after_s);
 
   // Checks all hosts. With --spares or --min-nodes, a host that does not answer or has errors of
-  // its own is replaced by a spare or left out. From the second call on, if neither is possible,
-  // muster waits for the host, which may be booting.
+  // its own is replaced by a spare or left out. If neither is possible at a restart, muster waits
+  // for the host, which may be booting.
   [[nodiscard]] Result<Gathered> gather(const Turn& turn);
 
-  // Reports hosts as bad before the next gather() asks them.
+  // Replaces bad hosts with spares before the next gather(). Hosts for which there is no spare
+  // stay, and so do all hosts if all are bad.
   void leave(std::span<const BadHost> bad);
 
   // Whether muster itself handles restarts. Known after the first gather().

@@ -254,8 +254,8 @@ void Output::say_engine_line(sys::Stream stream, std::string_view line) {
   if (display_) display_->show_engine(line);
 }
 
-// Ends the line before the bar's last drawing and stores it, without showing it. The bar stays on
-// the screen.
+// Cuts an overlong unfinished line before the bar's last drawing, and stores the first part without
+// showing it. The bar stays on the screen.
 void Output::cut_bar(sys::Stream stream, const Source& from, std::string& unfinished) {
   const std::size_t last = unfinished.rfind('\r');
   const std::string line = unfinished.substr(0, last) + "\n";

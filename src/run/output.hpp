@@ -30,7 +30,7 @@ struct Line {
   std::string_view text;
 };
 
-// For callers that show the lines themselves.
+// Gets each line, for callers that show the lines themselves.
 using WatchLine = std::function<void(sys::Stream stream, const Line& line)>;
 
 // Who sees the output, and how.
@@ -44,38 +44,39 @@ struct Audience {
 
 class Output {
  public:
-  // `folder`: the run's; `ranks`: their number.
+  // `folder` is the run's folder, `ranks` the number of its ranks.
   [[nodiscard]] static Result<std::unique_ptr<Output>> open(const std::string& folder, int ranks,
                                                             Audience audience = {});
   ~Output();
 
-  // Takes a piece of a rank's output from that host, and skips bytes that it already has. Returns
-  // false if there is no such rank.
+  // Takes a piece of a rank's output from `host`. Skips bytes that were taken before. Returns false
+  // if there is no such rank.
   bool take(const std::string& host, const agent::Piece& piece);
   // Takes the engine's own output.
   void take_engine(sys::Stream stream, std::string_view chunk);
-  // Shows and stores a remark about a rank, which must be printable.
+  // Shows and stores a remark about a rank. `text` must be printable.
   void remark(const std::string& host, int rank, std::string_view text);
   // Shows muster's own lines during the run without disturbing a progress bar. Never waits for a
   // terminal whose output is paused.
   void say(std::string_view lines);
-  // From now on, standard error of the ranks is stored but not shown, because most of it is about
-  // the end of the rank that failed.
+  // From now on, the ranks' standard error is stored but held back from the screen, because most of
+  // it is about the end of the rank that failed.
   void a_rank_failed();
   void no_rank_failed();  // undoes a_rank_failed and shows what was held back
-  // Shows lines that were held back because their ranks seemed about to end, but did not.
+  // Shows lines that were held back because their ranks seemed about to end, if no rank has failed
+  // within a few seconds.
   void show_old();
-  // Shows the held-back lines of this rank only, or of all ranks (-1). For a rank that is normally
-  // hidden, shows the end of its standard error.
+  // Shows the held-back lines of this rank, or of all ranks (-1), and drops the others. For a rank
+  // that is normally hidden, shows the end of its standard error instead.
   void show_held(int rank);
   // The ranks whose lines are being held back.
   [[nodiscard]] std::set<int> held_ranks() const;
-  // Lines wait for equal lines of other ranks. While some do, call show_due regularly.
+  // Whether some lines wait for equal lines of other ranks. While they do, call show_due regularly.
   [[nodiscard]] bool has_waiting() const { return display_ && display_->has_waiting(); }
   void show_due();
-  // Whether this rank wrote the standard error that was shown last.
+  // Whether the standard error that was shown last came from this rank.
   [[nodiscard]] bool shown_last(int rank) const { return display_ && display_->shown_last(rank); }
-  void finish();     // writes unfinished lines and everything else to the files
+  void finish();     // completes unfinished lines; shows and stores them
   void show_rest();  // waits until everything is on the screen
   // Why some output could not be stored; empty if all was.
   [[nodiscard]] const std::string& not_kept() const { return not_kept_; }

@@ -19,7 +19,7 @@ RunState state_of(const Summary& summary) {
   return summary.interrupted ? RunState::kStopped : RunState::kFailed;
 }
 
-// For a run whose latest attempt has a record.
+// Fills in what the record of the run's latest attempt says.
 void add_record(PastRun& run, const Summary& summary) {
   run.state = state_of(summary);
   run.code = summary.code;
@@ -31,7 +31,7 @@ void add_record(PastRun& run, const Summary& summary) {
   if (run.hosts.empty()) run.hosts = summary.hosts;
 }
 
-// For a run whose planned restart did not take place.
+// Fills in how a run ended whose planned restart did not take place.
 void add_ending(PastRun& run, const Ending& ending) {
   run.state = ending.stopped ? RunState::kStopped : RunState::kFailed;
   run.code = ending.code;
@@ -39,7 +39,7 @@ void add_ending(PastRun& run, const Ending& ending) {
   run.why = ending.text;
 }
 
-// For an attempt without a record: how it ended is unknown.
+// Sets the state of a run whose latest attempt has no record, so that it is unknown how it ended.
 void add_state_without_record(PastRun& run, const std::string& folder) {
   const std::string elsewhere = owner_elsewhere(folder);
   const bool was_started = sys::exists(folder + "/out");
@@ -58,7 +58,8 @@ std::optional<Summary> summary_in(const std::string& folder) {
   return summary ? std::optional(*std::move(summary)) : std::nullopt;
 }
 
-// The run started when its first attempt did.
+// The run started when its first attempt did. If that is unknown, returns when muster made the
+// run's id.
 double first_start(const std::string& folder) {
   if (const auto about = read_about(folder)) return about->started_s;
   const auto summary = summary_in(folder);

@@ -34,20 +34,20 @@ struct PastRun {
   std::string why = {};  // why it ended; empty if it succeeded or still runs
 };
 
-// Reads the files of the run's attempts. `is_over`: all attempts have ended, even if the
+// Reads the files of the run's attempts. `is_over` means that all attempts have ended, even if the
 // supervising process is alive (it may be this one).
 [[nodiscard]] PastRun look_at_run(const std::string& base, bool is_over = false);
 
 // The newest `most` runs, newest first; 0 means all.
 [[nodiscard]] std::vector<std::string> newest_runs(std::size_t most = 0);
 
-// For example "failed".
+// Returns a word such as "failed".
 [[nodiscard]] std::string state_name(RunState state);
 
 // The time from the run's start to its end, or to `now_s` if it still runs.
 [[nodiscard]] double duration_of(const PastRun& run, double now_s);
 
-// The contents of the table of runs as JSON.
+// The run as a JSON object, for `muster runs --json` and others.
 [[nodiscard]] nlohmann::ordered_json json_of(const PastRun& run, double now_s);
 
 }  // namespace muster::run

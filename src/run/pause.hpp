@@ -5,8 +5,8 @@
 
 namespace muster::run {
 
-// Whether the signal was already ignored when muster started, by nohup or for a script's background
-// job. muster keeps ignoring it.
+// Whether this process ignores the signal, for example because nohup started it, or a script in the
+// background. muster must then not handle the signal.
 [[nodiscard]] bool is_ignored(int signal);
 
 // Waits. Returns the signal (SIGINT, SIGTERM, SIGHUP) that ended the wait early; nothing if the

@@ -9,10 +9,10 @@
 namespace muster::run {
 namespace {
 
-// The beginning of the line in which a host tells its architecture.
+// The beginning of the line in which a host names its architecture.
 constexpr std::string_view kMachineIs = "muster-machine ";
 
-// The login shell may be any shell, but the script is for a POSIX shell.
+// Runs the script in a POSIX shell, because the login shell may be any shell.
 std::string in_sh(const std::string& script) {
   return "exec /bin/sh -c " + sys::quote(script);
 }

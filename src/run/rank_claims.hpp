@@ -19,17 +19,18 @@ namespace muster::run {
 
 class RankClaims {
  public:
-  // `ranks`: as placed by the Layout. `counts_hold`: no host gets more ranks than placed on it.
+  // `ranks` are the ranks as the Layout places them. `counts_hold` means that no host gets more
+  // ranks than the Layout gives it.
   RankClaims(const std::vector<RankRecord>& ranks, bool counts_hold);
 
-  // Whether the host may have started this rank. Not for engines that move ranks.
+  // Whether the host may have started this rank. Do not use it for engines that move ranks.
   [[nodiscard]] bool may_start(const std::string& host, const RankRecord& rank) const;
   void started(const std::string& host, int rank) { hosts_[host].ranks.insert(rank); }
 
   // How many ranks the Layout gives the host.
   [[nodiscard]] std::size_t places(const std::string& host) const;
-  // Whether the rank certainly runs where it was started. It does not while the host that it was
-  // placed on may still start it.
+  // Whether it is certain which host the rank's output must come from. It is not while a host has
+  // started the rank although the Layout gives it to a second host, which may still start it.
   [[nodiscard]] bool is_settled(const RankRecord& rank) const;
   // Whether the rank's output may come from this host.
   [[nodiscard]] bool may_print(const std::string& host, const RankRecord& rank) const;

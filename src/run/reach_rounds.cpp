@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kSampledRounds = 36;  // rounds in a large cluster
 
 // The host that `host` meets in this round of a round-robin tournament. Returns `host` itself if it
-// has a break, which happens if the number of hosts is odd.
+// sits this round out, which happens if the number of hosts is odd.
 std::size_t partner(std::size_t host, std::size_t round, std::size_t hosts) {
   const std::size_t even = hosts + hosts % 2;
   const std::size_t last = even - 1;  // keeps its place while the others rotate
@@ -26,7 +26,8 @@ void add(std::vector<std::size_t>& peers, std::size_t at, std::size_t host, std:
   peers.insert(peers.begin() + static_cast<std::ptrdiff_t>(std::min(at, peers.size())), peer);
 }
 
-// Makes every host call the first host, each in a different round.
+// Adds the two neighbours of each host, and the first host. The calls to the first host are spread
+// over the rounds.
 void add_needed(std::vector<std::vector<std::size_t>>& peers) {
   const std::size_t hosts = peers.size();
   for (std::size_t host = 0; host < hosts; ++host) {

@@ -23,7 +23,8 @@ constexpr int kSamplePorts = 2;
 constexpr std::size_t kTokenRandom = 16;
 constexpr int kLowestPort = 1024;  // the lowest port that a kernel chooses by itself
 constexpr int kHighestPort = 65535;
-// The launcher never accepts connections, and the queue of a kernel before 5.4 holds 129.
+// The launcher never accepts connections, so they stay in the kernel's queue, which holds only 129
+// before Linux 5.4.
 constexpr std::size_t kCallersPerPort = 100;
 
 class ReachTest {
@@ -170,7 +171,8 @@ class ReachTest {
     settle(sites_[found->second]);
   }
 
-  // A host that answers the beat has closed its ports, which the job or the next check may need.
+  // Closes all ports, because the job or the next check may need them. A host that answers the beat
+  // has closed its ports.
   void close() {
     awaited_ = agent::Report::Kind::kBeat;
     here_.clear();

@@ -28,14 +28,14 @@ struct ReachPlan {
   std::string launcher = {};      // this machine's address; empty: no host calls it
 };
 
-// Takes the hosts that have ranks, facts and an address of their own. The plan has no stations if
-// there is nothing to test.
+// Plans a test of the hosts that have ranks, facts and an address of their own. The plan has no
+// stations if there is nothing to test.
 [[nodiscard]] ReachPlan plan_reach(const layout::Layout& layout, const hosts::Cluster& cluster,
                                    std::span<const facts::Survey> surveys);
 
-// Returns one Trial for each connection that tells something about the network. Cost: two round
-// trips and the connections of peers_in_rounds; where packets are dropped, also the deadline of a
-// connection.
+// Returns one Trial for each connection whose result says something about the network. Cost: three
+// round trips and the connections of peers_in_rounds; where packets are dropped, also the deadline
+// of a connection.
 [[nodiscard]] std::vector<facts::Trial> test_reach(sys::Loop& loop, Crew& crew,
                                                    const ReachPlan& plan);
 

@@ -28,7 +28,8 @@ const agent::RankEnd& end_of(const RankRecord& rank) {
   return rank.end ? *rank.end : none;
 }
 
-// The rank's wait status. If MPI was about to end it with a certain exit code, the status for that.
+// The rank's wait status. If MPI was ending the rank with a certain exit code, the wait status for
+// that exit code.
 int status_of(const RankRecord& rank) {
   return rank.aborted_with ? W_EXITCODE(*rank.aborted_with, 0) : end_of(rank).status;
 }
@@ -47,9 +48,9 @@ bool failed_by_itself(const RankRecord& rank) {
   return failed(rank) && !rank.cut_off && !by_engine && !ended_by_others;
 }
 
-// A single beat compares clocks less exactly than NTP keeps them, so small differences are ignored.
-// A busy host sends its beats late, never early, so a clock must look much slower than faster to
-// count.
+// When the rank ended, by the launcher's clock. A single beat compares clocks less exactly than NTP
+// keeps them, so small differences are ignored. A late beat makes a clock look slow, never fast, so
+// a larger difference is ignored for a clock that looks slow.
 double corrected_end(const Record& record, const RankRecord& rank) {
   constexpr double kFasterSeconds = 0.25;
   constexpr double kSlowerSeconds = 1;
@@ -86,7 +87,7 @@ std::string describe_failure(const RankRecord& rank) {
                      describe_status(status_of(rank)), memory_text(rank));
 }
 
-// The other failures in words. The first one is already reported.
+// Says how many other ranks failed after the first one.
 std::string others_text(const Record& record, const RankRecord& first) {
   std::vector<int> others;
   for (const RankRecord& rank : record.ranks) {
@@ -177,15 +178,16 @@ std::set<std::string_view> lost_hosts(const Record& record) {
   return {record.lost_hosts.begin(), record.lost_hosts.end()};
 }
 
-// Whether a host was lost while it had ranks. Then it is the cause: the engine and MPI in other
-// ranks notice a broken connection long before muster gives the host up, and end healthy ranks.
+// Whether a host was lost while it had ranks. Then this is the cause, even if ranks elsewhere
+// failed before: the engine and MPI notice a broken connection long before muster gives the host
+// up, and end healthy ranks.
 bool lost_with_ranks(const Record& record) {
   const auto lost = lost_hosts(record);
   return std::any_of(record.ranks.begin(), record.ranks.end(),
                      [&](const RankRecord& rank) { return !rank.end && lost.contains(rank.host); });
 }
 
-// "n[2-3], gpu5": host names, folded, with blanks where a line may break.
+// Returns folded host names such as "n[2-3], gpu5", with a blank wherever a line may break.
 std::string names_text(const std::vector<std::string>& names) {
   std::string text;
   int depth = 0;
@@ -198,7 +200,7 @@ std::string names_text(const std::vector<std::string>& names) {
   return text;
 }
 
-// "host n2 was", "hosts n[2-3] were"
+// Returns "host n2 was" or "hosts n[2-3] were".
 std::string were_lost(const Record& record) {
   const bool one = record.lost_hosts.size() == 1;
   return fmt::format("{} {} {}", one ? "host" : "hosts", names_text(record.lost_hosts),
@@ -285,7 +287,8 @@ Verdict went_on(const Record& record) {
           .hint = {}};
 }
 
-// The verdict if no rank failed and no host was lost: checks that every rank and the engine ended.
+// The verdict if neither a failed rank nor a lost host is the cause: checks that every rank was
+// started and has ended, and how the engine ended.
 Verdict plain_end(const Record& record) {
   std::vector<int> not_started, not_ended;
   for (const RankRecord& rank : record.ranks) {
@@ -366,8 +369,8 @@ nlohmann::json rank_json(const RankRecord& rank) {
 
 }  // namespace
 
-// A rank that the engine ended because of another rank counts as first only if all were ended in
-// this way.
+// A rank that the engine ended because of another rank counts as first only if the engine ended all
+// failed ranks in this way.
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
   const RankRecord* first_by_itself = nullptr;

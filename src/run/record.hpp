@@ -34,7 +34,7 @@ enum class Reason {
   kEngineStuck,  // all ranks had ended but not the engine, so muster ended it
   kRankFailed,   // a rank had failed and the engine did not end, so muster ended it
   kHostLost,
-  kAgentFailed,  // muster's agent on a host failed
+  kAgentFailed,  // muster's agent on a host failed, or the engine did not start
   kStalled,      // no rank printed anything for too long
   kTimeout,
   kInterrupted,  // by a signal to muster
@@ -51,7 +51,7 @@ struct Record {
   // Whether the engine restarts failed ranks and continues with fewer hosts. If so, its own exit
   // decides how the run ended.
   bool engine_restarts = false;
-  bool engine_unseen = false;  // its connection broke, so its end is unknown
+  bool engine_unseen = false;  // our connection to it broke, so its end is unknown
   double started_s = 0;        // Unix time
   double ended_s = 0;          // 0: still running
   Reason reason = Reason::kEngineEnded;
@@ -63,12 +63,12 @@ struct Record {
   bool time_out_was_seen = false;
   int engine_code = 0;
   int engine_signal = 0;
-  std::string failure = {};  // of muster's agent
+  std::string failure = {};  // why the agent failed or the engine could not be started
   std::vector<std::string> lost_hosts = {};
-  std::map<std::string, double> clock_ahead_s = {};  // of each host's clock
-  std::vector<RankRecord> ranks = {};  // in order, without a gap; in a pod only its own
+  std::map<std::string, double> clock_ahead_s = {};  // by host: how far its clock is ahead
+  std::vector<RankRecord> ranks = {};  // in order, without a gap; in a pod only the pod's own
   std::map<std::string, std::vector<std::string>> kernel_log = {};  // by host, where it can be read
-  std::set<int> held_back = {};  // ranks that wrote to standard error after the first failure
+  std::set<int> held_back = {};  // ranks with standard error that was held back from the screen
 };
 
 struct Verdict {
@@ -85,11 +85,12 @@ struct Verdict {
   std::vector<std::string> engine_said = {};
 };
 
-// Limits for the final message of a failed run, from the verdict to whose exit code it is.
+// Limits for the final message of a failed run: from the verdict to the line that says whose exit
+// code it is.
 constexpr std::size_t kEndingLines = 12;
 constexpr std::size_t kEndingWidth = 80;
 
-// "muster: " and the text, in at most `most` lines of that width.
+// Returns "muster: " and the text, in at most `most` lines of at most kEndingWidth characters.
 [[nodiscard]] std::vector<std::string> muster_lines(const std::string& text, std::size_t most);
 
 // Finds the cause. The first failing rank is the one that ended first, corrected for clock
@@ -105,19 +106,20 @@ constexpr std::size_t kEndingWidth = 80;
 // errors. -1 if no rank has said why.
 [[nodiscard]] int telling_rank(const Record& record, const RankRecord& first);
 
-// `reported`: ranks that the engine reports as cut off. Open MPI reports such an error once, no
-// matter how many ranks have it, so ranks that exited with the same code count too.
+// Sets RankRecord::cut_off. `reported` are the ranks that the engine reports as cut off. Open MPI
+// reports such an error once, no matter how many ranks have it, so ranks that exited with the same
+// code count too.
 void mark_cut_off(Record& record, const std::set<int>& reported);
 
-// Whether SIGKILL ended it.
+// Whether SIGKILL ended the process.
 [[nodiscard]] bool was_killed(int wait_status);
 
-// "exit code 3", "signal 11 (Segmentation fault)".
+// Returns "exit code 3" or "signal 11 (Segmentation fault)".
 [[nodiscard]] std::string describe_status(int wait_status);
 
 [[nodiscard]] std::string to_json(const Record& record, const Verdict& verdict);
 
-// How the rank ended that gave the run its exit code.
+// The end of the rank that gave the run its exit code.
 struct FirstEnd {
   int status = 0;  // wait status
   int pid = 0;
@@ -126,7 +128,7 @@ struct FirstEnd {
   std::int64_t max_rss_kb = 0;
 };
 
-// What `muster runs` shows of a finished run, read from its record.
+// What other commands need from the stored record of a finished attempt.
 struct Summary {
   std::string id;
   std::string command;
@@ -143,9 +145,10 @@ struct Summary {
   std::string code_of = {};      // "rank" or "muster"; empty in records of an older muster
   int failed_rank = -1;          // the rank whose exit code it is; -1: the code is muster's own
   std::string failed_host = {};  // of that rank
-  // By way of ending, such as "exit code 3": the ranks.
+  // The ranks that ended in each way. The key describes it, such as "exit code 3"; it is "" for
+  // ranks whose end was not reported.
   std::map<std::string, std::vector<int>> ends = {};
-  // Ranks that ended by themselves, with an exit code or abort()
+  // Ranks that ended by themselves, with an exit code other than 0 or abort()
   std::set<int> gave_up_ranks = {};
   std::optional<FirstEnd> first_end = {};  // of failed_rank
 };

@@ -31,11 +31,13 @@ struct Removal {
 [[nodiscard]] std::vector<StoredRun> to_remove(const std::vector<StoredRun>& newest_first,
                                                const Removal& rules);
 
-// The size and the last change of all attempts of the run. Cost: one look at each file.
+// The total size of the files of all attempts of the run. Cost: one look at each file.
 [[nodiscard]] std::uint64_t stored_bytes(const std::string& base);
+// When the folder of one of its attempts last changed, in Unix time.
 [[nodiscard]] double changed_s(const std::string& base);
 
-// Removes the folders of all attempts of the run. Each folder disappears from the list at once.
+// Removes the folders of all attempts of the run. A folder disappears from the list of runs before
+// its files are removed.
 [[nodiscard]] Result<void> remove_run(const std::string& base);
 // Removes what an interrupted remove_run left behind.
 void clear_removed();

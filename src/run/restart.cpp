@@ -16,8 +16,9 @@ namespace {
 constexpr double kLongLife = 300;
 // An attempt that lived less than this, in seconds, may be part of a crash loop.
 constexpr double kShortLife = 30;
+// How many attempts in a row must fail in the same way to be a crash loop.
 constexpr std::size_t kLoop = 3;
-// Higher for killed ranks, because the killer is probably outside the program.
+// The same for killed ranks. It is higher because the killer is probably outside the program.
 constexpr std::size_t kKilledLoop = 6;
 
 // Whether the program could not be started at all. Trying again would not help.

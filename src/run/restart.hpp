@@ -36,7 +36,7 @@ struct RestartRules {
 struct BadHost {
   std::string host;
   std::string why;              // for people, such as "lost"
-  bool only_for_spare = false;  // only suspected: keep it rather than run with one host fewer
+  bool only_for_spare = false;  // only suspected: without a spare, keep it
 
   friend bool operator==(const BadHost&, const BadHost&) = default;
 };
@@ -53,7 +53,7 @@ struct Decision {
 // `attempts` are in order and never empty. The last one has just ended.
 [[nodiscard]] Decision decide_restart(std::span<const Attempt> attempts, const RestartRules& rules);
 
-// 1, 2, 4, ... seconds. `number` counts from 1.
+// Returns 1, 2, 4, ... seconds, at most `longest_s`. `number` counts from 1.
 [[nodiscard]] double back_off_s(int number, double longest_s = kLongestWait);
 
 }  // namespace muster::run

@@ -23,7 +23,7 @@ void Roster::look_again() {
 
 bool Roster::replace(std::span<const BadHost> bad) {
   for (const BadHost& one : bad) {
-    // Otherwise it may come back to replace a dead spare.
+    // Without this, a bad host, which becomes a spare itself, could replace the next bad one.
     if (!one.only_for_spare) found_bad_.insert(one.host);
   }
   std::map<std::string, hosts::Host*> by_name;

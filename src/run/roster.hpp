@@ -13,19 +13,19 @@ namespace muster::run {
 
 class Roster {
  public:
-  // A member's slots are its ranks. At least `least` members must stay; 0 means all.
+  // The slots of a member are its number of ranks. At least `least` members must stay; 0 means all.
   Roster(std::vector<hosts::Host> members, std::vector<hosts::Host> spares, int least);
 
   [[nodiscard]] const std::vector<hosts::Host>& members() const { return members_; }
   [[nodiscard]] bool has_spares() const { return !spares_.empty(); }
 
-  // Lets hosts that were found bad earlier be asked again.
+  // Forgets which hosts were found bad, so that they can be used as spares again.
   void look_again();
 
-  // Replaces each bad member by the first spare that was not itself found bad since look_again().
+  // Replaces each bad member with the first spare that was not itself found bad since look_again().
   // The spare takes over the member's number of ranks. Without a spare, the member is left out if
-  // enough members remain. Returns false if a member could be neither replaced nor left out; it
-  // then stays. Bad hosts become the last spares.
+  // enough members remain. Otherwise it stays, and replace() returns false unless the member is
+  // only suspected. Replaced and left-out hosts become the last spares.
   bool replace(std::span<const BadHost> bad);
 
   // The changes since the last call: "n9 instead of n2 (lost)", "without n3 (...)".

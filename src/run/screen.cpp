@@ -90,9 +90,10 @@ void Screen::keep_in_memory(sys::Stream stream, std::string_view lines) {
   }
 }
 
-// When the queue is very long, the last two parts are tried, which may change the order between
-// stdout and stderr but keeps memory bounded. Lines for which the disk has no room are not shown;
-// the ranks' output is also stored separately.
+// Extends the last part if that ends where the text begins in the file. When the queue is very
+// long, also tries the part before it. This may change the order between stdout and stderr but
+// keeps memory bounded. Lines for which the disk has no room are not shown; the ranks' output is
+// also stored separately.
 void Screen::keep_in_file(sys::Stream stream, std::string_view lines) {
   Stored& to = stored(stream);
   if (!to.file.valid()) to.file = open_nameless(folder_);
@@ -158,7 +159,8 @@ void Screen::work() {
   }
 }
 
-// Delays the drawing a little, so that a line that arrives in two parts is not drawn half.
+// When to draw the line. It is delayed a little, so that a line that arrives in two parts is drawn
+// only once.
 Screen::Clock::time_point Screen::next_drawing() const {
   return std::max(drawn_, live_since_) + kBetweenDrawings;
 }
@@ -181,7 +183,7 @@ void Screen::write_stored(const Part& part) {
   }
 }
 
-// When everything in the file has been written, the file is reused from its start.
+// When everything in the file has been written, closes the file, which frees its space.
 void Screen::forget_stored(const Part& part) {
   if (part.bytes == 0) return;
   Stored& from = stored(part.stream);

@@ -24,16 +24,16 @@ namespace muster::run {
 
 class Screen {
  public:
-  // `folder`: for those files.
+  // The unnamed files are created in `folder`.
   explicit Screen(std::string folder);
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
-  ~Screen();  // after everything was written
+  ~Screen();  // waits until everything has been written
 
   // Shows whole lines.
   void show(sys::Stream stream, std::string_view lines);
-  // Sets the line at the bottom, which is redrawn when it changes or a whole line is shown; empty
-  // removes it. Terminals only.
+  // Sets the line at the bottom, which is redrawn when it changes or a whole line is shown. An
+  // empty line removes it. It is shown only on terminals.
   void set_live(sys::Stream stream, std::string line);
   // The number of parts not written yet.
   [[nodiscard]] std::size_t waiting();
@@ -74,7 +74,7 @@ class Screen {
   std::string live_;
   sys::Stream live_stream_ = sys::Stream::kErr;
   bool live_changed_ = false;
-  Clock::time_point live_since_ = {};  // when it was last empty
+  Clock::time_point live_since_ = {};  // when the line last appeared
   bool closing_ = false;
   // Used by the writing thread only.
   sys::ShownStream out_;

@@ -18,7 +18,7 @@ std::optional<int> parse_rank(std::string_view text) {
   return is_whole && rank >= 0 ? std::optional(rank) : std::nullopt;
 }
 
-// Nothing if the text is not a list of ranks.
+// Reads a list such as "0,8". Returns nothing if the text is not a list of ranks.
 std::optional<std::set<int>> parse_ranks(std::string_view text) {
   std::set<int> ranks;
   for (std::size_t begin = 0; begin <= text.size();) {

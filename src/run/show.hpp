@@ -22,7 +22,7 @@ struct Show {
   }
 };
 
-// "folded", "all", "first-per-host" or ranks such as "0" and "0,8".
+// Reads "folded", "all", "first-per-host" or ranks such as "0" and "0,8".
 [[nodiscard]] Result<Show> parse_show(const std::string& text);
 
 }  // namespace muster::run

@@ -72,7 +72,7 @@ void Supervisor::look_whether_stalled() {
   });
 }
 
-// Whether every rank on a reachable host was seen twice and did nothing between.
+// Whether every running rank on a reachable host was inspected and did nothing meanwhile.
 bool Supervisor::is_idle(const why::Scene& scene) const {
   const auto is_seen = [&](const why::RankState& rank) {
     const auto host = scene.hosts.find(rank.host);
@@ -140,7 +140,8 @@ void Supervisor::look_at_time_out(int rank) {
   });
 }
 
-// A rank that times out closes its connections. Ranks cut off by that may be reported before it.
+// A rank that times out closes its connections. Ranks that are cut off by that may be reported
+// before the rank that timed out, so muster waits a moment for its report.
 void Supervisor::look_at_failure(const agent::RankEnd& end) {
   if (end.status == 0) return;
   if (end.timed_out) return look_at_time_out(end.rank);
@@ -152,7 +153,8 @@ void Supervisor::release_timed_out_unless_looked_at() {
   if (!looked_at_time_out_) release_timed_out();
 }
 
-// Lets ranks end that timed out or were cut off. Until then their end is hidden from the engine.
+// Lets ranks that timed out or were cut off end. Until then, muster hides from the engine that they
+// have ended.
 void Supervisor::release_timed_out() {
   crew_.send_all({.kind = agent::Order::Kind::kSeen});
 }

@@ -17,10 +17,10 @@
 
 namespace muster::run {
 
-// The outside view of one attempt.
+// Which attempt of which run it is, and how many restarts there may be.
 struct Turn {
   std::string base;       // id of the run
-  int number = 0;         // of the attempt
+  int number = 0;         // of the attempt; 0: the first
   int most = -1;          // restarts that muster may make; -1: somebody else restarts the run
   std::string name = {};  // the run's --name
 
@@ -65,7 +65,7 @@ class Stage {
   // Checks these hosts; null means those that the user named. The sessions stay open.
   [[nodiscard]] virtual Result<Look> look(const Turn& turn,
                                           const std::vector<hosts::Host>* members) = 0;
-  // Closes those sessions, if any, and gives up the connections to bad hosts.
+  // Closes those sessions, if any, and forgets the connections to bad hosts.
   virtual void close(std::span<const BadHost> bad) = 0;
   // Prepares everything but the start. Returns an exit code if nothing is to be started.
   [[nodiscard]] virtual Result<std::optional<int>> prepare(const Turn& turn, bool is_first) = 0;

@@ -14,7 +14,7 @@ using std::chrono::duration;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-constexpr double kSilenceSeconds = 6;  // then a host is asked again over a new connection
+constexpr double kSilenceSeconds = 6;  // after which a host is tried over a new connection
 constexpr double kTryAgainSeconds = 3;
 constexpr double kStuckSeconds = 3;  // for the engine to end after the last rank
 constexpr double kFailedRankEndsSeconds =
@@ -28,7 +28,7 @@ constexpr double kRenewKeeper = 0.5;      // after a new connection, in case oth
 constexpr double kSpeaks = 5;             // a host with output this recent is still busy
 constexpr double kLookAtLines = 0.05;     // how often waiting lines are checked
 constexpr int kBeatsToBelieve = 3;        // before a host's clock is believed to be slow
-constexpr double kSpeaksAtMost = 600;     // after the end of the run
+constexpr double kSpeaksAtMost = 600;     // for hosts to send their output after the end of the run
 constexpr std::size_t kStartsPerRank = 1000;                   // restarts included
 constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // output per confirmation
 
@@ -74,7 +74,7 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
     }));
   }
   loop_.run();
-  // By now no other host can have those ranks.
+  // The run is over, so no other host can claim these ranks any more.
   for (const auto& [i, piece] : doubted_.take()) (void)output_.take(hosts_[i].name, piece);
   timers_.clear();
   stuck_ = nullptr;
@@ -104,8 +104,9 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
       {.argv = command.argv,
        .env = plan.env,
        .input = command.input ? sys::Input::kInherit : sys::Input::kNone,
-       // A terminal's Ctrl-C should reach only muster, so the engine gets its own session. But if
-       // rank 0 reads from the terminal, the engine must stay in its session.
+       // The engine gets its own session, so that Ctrl-C in the terminal reaches only muster. If
+       // standard input is a terminal, rank 0 may read from it, so the engine stays in the
+       // terminal's session.
        .own_session = ::isatty(STDIN_FILENO) == 0,
        .on_output =
            [this, alive = std::weak_ptr(alive_)](sys::Stream stream, std::string_view chunk) {
@@ -125,7 +126,7 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
 // connection is renewed.
 void Supervisor::hold_connections() {
   auto keeper = std::make_unique<Keeper>();
-  // Continue without a keeper: it is only needed if muster gets SIGKILL.
+  // If this fails, the run continues without a keeper, which is only needed if muster gets SIGKILL.
   (void)keeper->start(loop_, record_.id, crew_.descriptors());
   for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].session = crew_.session_number(i);
   for (const auto& [host, process] : engines_) keeper->tell_engine(process->pid());
@@ -186,7 +187,7 @@ void Supervisor::agent_failed(Host& host, const std::string& why) {
   end_run(Reason::kAgentFailed);
 }
 
-// Marks a host as one that is no longer waited for. `flag` is its `done` or `lost`.
+// Stops waiting for a host. `flag` is `done` or `lost`.
 void Supervisor::finish(Host& host, bool Host::* flag) {
   if (!host.done && !host.lost) --unfinished_;
   host.*flag = true;
@@ -200,8 +201,8 @@ void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
   keep_output(index, piece, *rank);
 }
 
-// Output is confirmed from time to time. Then the host discards it. A rank that gets too far ahead
-// of the confirmations has to wait.
+// Confirms the host's output from time to time, so that the host can discard it. A rank that gets
+// too far ahead of the confirmations has to wait.
 void Supervisor::keep_output(std::size_t index, const agent::Piece& piece, const RankRecord& rank) {
   Host& host = hosts_[index];
   if (!patience_.engine_restarts && !claims_.is_settled(rank)) {
@@ -215,7 +216,8 @@ void Supervisor::keep_output(std::size_t index, const agent::Piece& piece, const
   crew_.send(index, {.kind = agent::Order::Kind::kTaken, .taken = output_.taken(host.name)});
 }
 
-// Waiting lines are shown after a moment, if no equal lines of other ranks arrive.
+// As long as lines wait for equal ones of other ranks, shows every few milliseconds those that have
+// waited long enough.
 void Supervisor::show_lines_soon() {
   if (showing_ || !output_.has_waiting()) return;
   showing_ = after(kLookAtLines, [this] {
@@ -230,7 +232,8 @@ bool Supervisor::may_print(const Host& host, const RankRecord& rank) const {
   return claims_.may_print(host.name, rank);
 }
 
-// Called when another host's ranks become known. Output that is still doubtful is held again.
+// Called when a rank has started, which can settle on which host other ranks run. Holds output
+// again if it is still doubtful.
 void Supervisor::look_at_doubted() {
   for (const auto& [index, piece] : doubted_.take()) {
     const RankRecord& rank = *find_rank(piece.rank);
@@ -291,8 +294,8 @@ void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
 }
 
 // Only an engine that restarts ranks moves them. A host that rejoins repeats old starts, so the
-// later start counts. The number of ranks per host is no limit here: ranks of the last round may
-// still be ending when the next round begins.
+// later start counts. The number of ranks per host is no limit here: ranks from before a restart
+// may still be ending when the next ones start.
 bool Supervisor::may_have_started(const Host& host, const agent::RankStart& start,
                                   const RankRecord& rank) const {
   if (!patience_.engine_restarts) return claims_.may_start(host.name, rank);
@@ -342,14 +345,15 @@ void Supervisor::look_at_cut_off(const std::string& host) {
   if (engines_.empty() && cut_off_hosts_.empty()) engine_ended();
 }
 
-// A reported failure may have been a false claim of a host that does not run the rank.
+// Whether the engine or a rank has failed. A failure that was reported earlier may be gone, because
+// it was the false claim of a host that does not run the rank.
 bool Supervisor::has_failure() const {
   if (record_.engine_code != 0 || record_.engine_signal != 0) return true;
   return std::any_of(record_.ranks.begin(), record_.ranks.end(),
                      [](const RankRecord& rank) { return rank.end && rank.end->status != 0; });
 }
 
-// `hold_s`: how long the failure may be hidden from the engine.
+// `hold_s` is how long the failure may be hidden from the engine.
 void Supervisor::a_rank_failed(double hold_s) {
   if (std::exchange(rank_failed_, true)) return;
   output_.a_rank_failed();
@@ -377,7 +381,8 @@ void Supervisor::end_if_stuck() {
 }
 
 void Supervisor::on_beat() {
-  // After a Ctrl-Z, or a machine that slept, the waiting beats are read only after this timer.
+  // After a Ctrl-Z, or when this machine has slept, this timer fires before the beats that have
+  // arrived meanwhile are read.
   const bool stood_still = seconds_since(beat_) > kSilenceSeconds;
   if (stood_still) {
     crew_.hear_all();
@@ -401,7 +406,7 @@ void Supervisor::look_after(std::size_t index, bool is_alone) {
   if (is_alone) {
     if (silent_s > std::max(patience_.orphan_after_s, patience_.lost_after_s)) return lose(host);
   } else if (std::min(silent_s, seconds_since(alone_)) > patience_.lost_after_s) {
-    // When the launcher's own network is back, every host gets that long to answer.
+    // When the launcher's own network is back, every host gets lost_after_s to answer.
     return lose(host);
   }
   if (!crew_.connected(index) || silent_s >= kSilenceSeconds) reach_again(index);
@@ -415,8 +420,8 @@ void Supervisor::reach_again(std::size_t index) {
   crew_.rejoin(index, patience_.orphan_after_s, output_.taken(host.name));
 }
 
-// Whether all hosts, at least two, are silent. Then the fault is in this machine's network. The
-// hosts wait for muster for `orphan_after_s`.
+// Whether all hosts, at least two, are silent. Then the fault is in this machine's network, and the
+// hosts keep their ranks running for `orphan_after_s`.
 bool Supervisor::alone() const {
   if (engine_over_) return false;
   std::size_t silent = 0;
@@ -433,7 +438,7 @@ void Supervisor::lose(Host& host) {
   record_.lost_hosts.push_back(host.name);
   const auto left = std::ssize(hosts_) - std::ssize(record_.lost_hosts);
   if (patience_.min_hosts > 0 && left >= patience_.min_hosts) {
-    // This local process leads to the lost host and is useless now.
+    // This local process only serves the lost host and is useless now.
     if (const auto engine = engines_.find(host.name); engine != engines_.end()) {
       engine->second->kill(SIGKILL);
     }
@@ -456,7 +461,8 @@ void Supervisor::command_ended(const std::string& host, int code, int signal) {
     record_.engine_unseen = true;
     return;
   }
-  // A host that leaves in an orderly way ends its command long before it counts as lost.
+  // The job may continue without this host. If a host shuts down in an orderly way, its command
+  // ends long before the host counts as lost.
   const bool can_go_on =
       patience_.min_hosts > 0 && static_cast<int>(engines_.size()) >= patience_.min_hosts;
   const bool failed = (code != 0 || signal != 0) && !of_lost_host && !can_go_on;
@@ -479,7 +485,8 @@ void Supervisor::engine_ended() {
   inquiry_.cancel(Urgency::kSilence, kRunEnds);
   if (!ending_) record_.reason = Reason::kEngineEnded;
   if (!ending_ && !nothing_to_wait_for()) {
-    // MPICH's engine ends while a rank is still in MPI_Abort. How that rank ends is the cause.
+    // MPICH's engine ends while the rank that caused the failure is still in MPI_Abort. Wait for
+    // the end of that rank.
     timers_.push_back(after(kEndByThemselves, [this] {
       end_hosts(kGraceSeconds);
       check_over();  // wardens that Slurm ended have already reported `done`

@@ -49,9 +49,9 @@ class Supervisor {
   // `on_started` once the engine runs.
   void run(const launch::Plan& plan, const std::function<void()>& on_started);
 
-  // Sets where inspections are stored. Without this, they are not.
+  // Sets the folder in which inspections are stored. Without this call, they are not stored.
   void keep_in(std::string folder) { folder_ = std::move(folder); }
-  // The address where the ranks meet, for verdicts.
+  // Sets the address at which the ranks find each other, for verdicts.
   void meet_at(std::string address, int port) {
     master_address_ = std::move(address);
     master_port_ = port;
@@ -73,7 +73,7 @@ class Supervisor {
     bool lost = false;
     Clock::time_point tried = {};  // when muster last tried to rejoin
     int beats = 0;                 // number of beats received
-    double clock_ahead_s = 0;      // a lower bound
+    double clock_ahead_s = 0;      // by at least this much
     std::size_t unconfirmed = 0;   // bytes of output not yet confirmed to the host
     Clock::time_point spoke = {};  // when its last output arrived
     std::size_t starts = 0;        // rank starts that it reported
@@ -151,17 +151,18 @@ class Supervisor {
   std::size_t unfinished_ = 0;                  // hosts that are neither done nor lost
   std::unique_ptr<Keeper> keeper_;
   std::shared_ptr<sys::Timer> renewal_;  // renews the keeper
-  // The running commands of the plan, keyed by the only host on which they start ranks; empty: all
-  // hosts.
+  // The plan's engine commands that are still running, by Command::host: the host whose ranks the
+  // command starts, or "" if it starts the ranks on all hosts.
   std::map<std::string, std::shared_ptr<sys::Process>> engines_;
-  // An engine process may outlive this object.
+  // An engine process may outlive this object. Its callbacks then see that this pointer has
+  // expired.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Clock::time_point alone_ = {};         // the last time that no host answered
-  std::set<std::string> cut_off_hosts_;  // their engine still runs although its ssh ended
+  std::set<std::string> cut_off_hosts_;  // hosts whose engine outlives the ssh that started it
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   std::shared_ptr<sys::Timer> showing_;  // shows lines that wait for equal ones
   std::shared_ptr<sys::Timer> stuck_;    // ends an engine that outlives its ranks
-  // Limit for hosts that still send output after the end of the run.
+  // Until when hosts may still send output after the end of the run.
   Clock::time_point leave_by_ = {};
   Clock::time_point beat_ = {};  // our last beat
   Clock::time_point said_ = {};  // last output or start of any rank
@@ -180,7 +181,7 @@ class Supervisor {
   bool engine_over_ = false;
   bool term_kills_ranks_ = false;  // as in the Plan
   bool ending_ = false;            // muster is ending the run
-  bool hosts_ending_ = false;      // the wardens were told to end
+  bool hosts_ending_ = false;      // the wardens were told to end the run
 };
 
 }  // namespace muster::run

@@ -42,7 +42,8 @@ std::string read_to_end(int fd) {
   return text;
 }
 
-// sys::write_all would not do: here EAGAIN means that the socket's time-out has passed.
+// Gives up at EAGAIN, which means that the socket's time-out has passed. sys::write_all would wait
+// and try again.
 bool send_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
@@ -64,8 +65,8 @@ pid_t parent_of(pid_t process) {
   return stat ? stat->parent : 0;
 }
 
-// Whether the ssh that asks is our own child. A jump host's ssh is not: its parent is the ssh to
-// the host.
+// Whether the ssh that started the process `asker` is our own child. The ssh to a jump host is not:
+// its parent is the ssh to the host.
 bool asked_by_our_child(pid_t asker) {
   return parent_of(parent_of(asker)) == ::getpid();
 }
@@ -99,7 +100,7 @@ void end_ssh() {
 std::optional<int> askpass_main(int argc, char** argv) {
   const std::string path = variable(kSocketVariable);
   if (path.empty()) return std::nullopt;
-  // This is only a notice, such as "touch your security key", not a question.
+  // With "none", ssh shows a notice, such as "touch your security key", and asks nothing.
   if (variable("SSH_ASKPASS_PROMPT") == "none") return 0;
   auto reply = ask(path, variable(kHostVariable), argc > 1 ? argv[1] : "");
   if (!reply || reply->empty()) return 1;

@@ -1,6 +1,7 @@
-// Lets ssh ask muster its questions. During a first login, SSH_ASKPASS names this binary. It passes
-// ssh's prompt over a Unix socket to the setup process and prints the reply. So no password ever
-// appears in an argument list, an environment variable or a file.
+// Makes ssh ask muster its questions (for passwords, for example). During a first login,
+// SSH_ASKPASS names this binary. It passes ssh's prompt over a Unix socket to the setup process and
+// prints the reply. So no password ever appears in an argument list, an environment variable or a
+// file.
 #pragma once
 
 #include <memory>

@@ -22,7 +22,8 @@ bool parse_id(std::string_view text, std::uint32_t& id) {
   return !text.empty() && code == std::errc() && end == text.data() + text.size();
 }
 
-// ssh's files do not allow quoting of paths and names everywhere.
+// Whether the text needs no quotes. In some places of ssh's files, paths and names cannot be
+// quoted.
 bool is_plain(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
@@ -69,7 +70,8 @@ std::string reached_as(const BundleOptions& options, const std::string& worker) 
   return all.empty() ? worker : all.at(static_cast<std::size_t>(at - options.hosts.begin()));
 }
 
-// `keys` is the folder with the private key and known_hosts, as seen by the reader of this file.
+// `keys` is the folder with the private key and known_hosts, as a path for the ssh that reads this
+// configuration.
 std::string client_config(const BundleOptions& options, const std::string& keys) {
   // muster check reads the first line (facts/container.cpp) to find out who must own these files.
   std::string text =

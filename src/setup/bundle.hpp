@@ -31,16 +31,16 @@ struct BundleOptions {
   int port = 12345;                // port of the workers' sshd
   std::string image = {};          // empty: the start scripts ask for it
   std::string workload = {};       // a folder on every machine, mounted as /workload; empty: none
-  // "host": the machine's network; else a named network on one machine.
+  // "host" is the machine's network. Any other value names a network on one machine.
   std::string network = "host";
   std::string subnet = {};  // for a named network: "198.18.50.0/24"
 };
 
-// The launcher gets the first address after the gateway's, and the workers get the next ones. Empty
-// if the containers use their machines' addresses.
+// Returns the containers' addresses in `subnet`, in the order of `hosts`: the first address after
+// the gateway's is the launcher's. Empty if the containers use their machines' addresses.
 [[nodiscard]] std::vector<std::string> addresses(const BundleOptions& options);
 
-// Rejects options that cannot work, before anything is written.
+// Rejects options that cannot work. To be called before anything is written.
 [[nodiscard]] Result<void> check(const BundleOptions& options);
 
 struct BundleFile {
@@ -61,7 +61,8 @@ struct BundleKeys {
 // All hosts but the first.
 [[nodiscard]] std::vector<std::string> worker_names(const BundleOptions& options);
 
-// The paths of the private keys, which ssh-keygen creates. All other files follow from them.
+// The paths of the private keys. ssh-keygen creates these; all other files follow from the keys and
+// the options.
 constexpr std::string_view kClusterKey = "launcher/id_ed25519";
 [[nodiscard]] std::string host_key_path(const std::string& worker);
 

@@ -191,8 +191,8 @@ constexpr std::string_view kIdle =
 
 using Values = std::map<std::string_view, std::string>;
 
-// Replaces placeholders such as @HOME@ by their values. Text in a value that looks like a
-// placeholder stays.
+// Fills in placeholders such as @HOME@. Text in a value that looks like a placeholder is left
+// alone.
 std::string filled(std::string_view text, const Values& values) {
   std::string result;
   while (!text.empty()) {

@@ -29,8 +29,8 @@ Result<std::string> ssh_keygen(std::vector<std::string> words, const std::string
             .where = {.file = path}});
 }
 
-// Only changes plain files. The container's user owns the folder and could have put a link there,
-// and this process may be root.
+// Changes only plain files: this process may be root, and the container's user, who owns the
+// folder, could have put a link there.
 Result<void> make_private(const std::string& path) {
   const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
@@ -89,7 +89,7 @@ bool has_mode(const std::string& path, mode_t mode) {
          (status.st_mode & 07777) == mode;
 }
 
-// Those of `files` that are missing or differ on the disk.
+// Returns the files that are missing or differ on the disk.
 Result<std::vector<BundleFile>> differing(const std::string& folder, std::vector<BundleFile> files,
                                           const std::vector<std::string>& new_keys, bool force) {
   std::vector<BundleFile> result;
@@ -126,7 +126,8 @@ Result<void> give(const std::string& path, Owner owner) {
   return unexpected(system_error("cannot set the owner", path));
 }
 
-// Changes the owner of everything that is mounted into the containers. The rest stays ours.
+// Makes the container's user the owner of everything that is mounted into the containers; other
+// files stay ours. Returns whether that user now owns them: only root can change owners.
 Result<bool> give_all(const std::string& folder, const std::vector<BundleFile>& files,
                       const BundleOptions& options) {
   const Owner owner = options.owner;

@@ -10,7 +10,8 @@ namespace muster::setup {
 
 struct BundleWritten {
   std::vector<std::string> changed;  // paths created or rewritten, keys first; empty: nothing to do
-  // False if this process is neither root nor that user; then the user has to chown the files.
+  // True if the files belong to the container's user. False if this process is neither root nor
+  // that user; then the person has to chown them.
   bool owner_set = false;
 };
 
@@ -18,8 +19,8 @@ struct BundleWritten {
 [[nodiscard]] Result<BundleWritten> write_bundle(const std::string& folder,
                                                  const BundleOptions& options, bool force);
 
-// Copies this muster binary into the bundle, for the launcher's container. Returns false if it is
-// there already.
+// Copies this muster binary into the bundle, for the launcher's container. Returns false if the
+// same binary is there already.
 [[nodiscard]] Result<bool> copy_program(const std::string& folder);
 
 }  // namespace muster::setup

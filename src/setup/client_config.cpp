@@ -60,7 +60,7 @@ std::string config_path(const std::string& path) {
 constexpr std::string_view kSettings =
     "  IdentitiesOnly yes\n"
     "  UserKnownHostsFile ~/.ssh/muster/known_hosts.d/%n\n"
-    // Only the pinned key counts, so no system-wide source may vouch for another key.
+    // Only the pinned key counts: no system-wide source may vouch for another one.
     "  GlobalKnownHostsFile /dev/null\n"
     "  KnownHostsCommand none\n"
     "  VerifyHostKeyDNS no\n"
@@ -155,7 +155,7 @@ std::vector<Entry> merge(std::vector<Entry> old, std::span<const Entry> wanted) 
 }
 
 std::string config_text(std::span<const Entry> entries) {
-  // Settings to the names of their Host line.
+  // Maps settings to the names in their Host line.
   std::map<std::tuple<std::string, int, std::string>, std::string> blocks;
   for (const Entry& entry : entries) {
     blocks[{entry.user, entry.port, entry.key}] += " " + entry.name;

@@ -34,8 +34,8 @@ struct Entry {
                                                        const std::string& file);
 [[nodiscard]] std::string entries_text(std::span<const Entry> entries);
 
-// Merges the `wanted` hosts into `old`. New hosts are added at the end. Known hosts take over the
-// values given now and keep the others. No host is dropped. Cost: linear.
+// Merges the `wanted` hosts into `old`. New hosts are added at the end. Known hosts take the values
+// that `wanted` gives and keep the others. No host is dropped. Cost: linear.
 [[nodiscard]] std::vector<Entry> merge(std::vector<Entry> old, std::span<const Entry> wanted);
 
 // The file ~/.ssh/muster/config: one block with one `Host` line for each combination of user, port

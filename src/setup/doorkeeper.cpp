@@ -127,7 +127,7 @@ std::optional<Reply> Doorkeeper::host_key(const Question& question, const Prompt
 }
 
 std::optional<Reply> Doorkeeper::password(const Question& question, const Prompt& prompt) {
-  // ssh asks again, so the password was wrong. Sending it a second time could lock the account.
+  // If ssh asks again, the password was wrong. Sending it a second time could lock the account.
   if (got_password_.count(question.host) != 0) {
     return end(question.id, question.host, kRefusedPassword, kRefusedPasswordHint);
   }

@@ -18,7 +18,7 @@
 
 namespace muster::setup {
 
-// The grounds on which host keys are accepted, and the password for all hosts.
+// Which host keys are accepted, and the password for all hosts.
 struct DoorPolicy {
   bool accept_all = false;                               // --yes
   std::optional<Fingerprints> expected = {};             // --fingerprints
@@ -36,7 +36,7 @@ struct Question {
 enum class ReplyKind {
   kAnswer,
   kDecline,  // no answer; ssh continues with its next method
-  kEndSsh,   // no answer, and end ssh, which would otherwise try something useless
+  kEndSsh,   // no answer, and ssh must end: it would otherwise continue in vain
 };
 
 struct Reply {
@@ -45,11 +45,11 @@ struct Reply {
   Secret text = {};
 };
 
-// Why a host was not entered. Shown in place of ssh's own message.
+// Why the login to a host failed. Shown in place of ssh's own message.
 struct Trouble {
   std::string what;
   std::string hint;
-  bool if_denied = false;  // applies only if ssh was denied in the end: the password was sent
+  bool if_denied = false;  // use it only if the login is denied: the password was sent
 };
 
 class Doorkeeper {

@@ -10,7 +10,7 @@
 
 namespace muster::setup {
 
-// By host. A host may have several keys, hence several fingerprints.
+// Fingerprints by host name. A host may have several keys, hence several fingerprints.
 using Fingerprints = std::unordered_map<std::string, std::vector<std::string>>;
 
 // Parses lines "host SHA256:..." and those of `ssh-keygen -lf` ("256 SHA256:... host (ED25519)",
@@ -19,8 +19,9 @@ using Fingerprints = std::unordered_map<std::string, std::vector<std::string>>;
 [[nodiscard]] Result<Fingerprints> parse_fingerprints(std::string_view text,
                                                       const std::string& file);
 
-// Separates lines in known_hosts form ("host ssh-ed25519 AAAA...") from the others. Empty lines
-// keep the line numbers. ssh-keygen converts the first kind into the second. Pure.
+// Separates lines in known_hosts form ("host ssh-ed25519 AAAA..."), which ssh-keygen converts into
+// fingerprints, from the others. Each text has an empty line in place of a line of the other, so
+// that line numbers stay the same. Pure.
 struct SplitLines {
   std::string known_hosts;
   std::string others;

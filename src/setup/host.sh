@@ -1,12 +1,12 @@
 # The part of `muster setup` that changes files in ~/.ssh. It runs on each host, and on the launcher
-# for the launcher's own ~/.ssh/config. `sh` reads it from standard input, so that it is always a
-# POSIX shell (dash, busybox, bash) that reads it and no argument list contains it. All work is in
-# functions that the last line calls, so an incomplete script does nothing.
+# for the launcher's own ~/.ssh/config. It is passed to `sh` on standard input. So a POSIX shell
+# (dash, busybox, bash) runs it, whatever the user's login shell is, and no argument list contains
+# it. All work is in functions that the last line calls, so an incomplete script does nothing.
 #
-# The following must be set before it: verb (install, mesh, include, prepare, undo, identity), dry
+# These variables must be set before it: verb (install, mesh, include, prepare, undo, identity), dry
 # (1: only report), undo (folder for what --undo needs), folder (the folder in ~/.ssh that --undo
-# removes), and what the verb needs. It prints lines "muster changed|failed|address|key ..." and
-# finally "muster end".
+# removes), and those that the verb needs. It prints lines "muster changed|failed|address|key ..."
+# and finally "muster end".
 
 set -u
 umask 077
@@ -28,7 +28,7 @@ change() {
   say "changed $change_text"
 }
 
-# The x protects trailing newlines from command substitution.
+# Prints the file, then an x. Without the x, command substitution would remove trailing newlines.
 content() { cat "$1" 2>/dev/null && echo x; }
 
 # Compares contents without cmp, which small images lack. A file that cannot be read equals nothing.
@@ -43,8 +43,8 @@ others_may_write() {
   return 1
 }
 
-# note NAME COMMAND...: stores the command's output as a file for undo, completely or not at all. It
-# must be on the disk before the change that it describes.
+# note NAME COMMAND...: stores the command's output as a file for undo, completely or not at all.
+# This file must be on the disk before the change that it describes is made.
 note() {
   note_name=$1
   shift
@@ -58,7 +58,7 @@ remember_mode() {
   if [ -e "$1" ]; then note "$2.mode" mode_of "$1"; else : >"$undo/$2.absent"; fi
 }
 
-# remember PATH NAME: stores the content too.
+# remember PATH NAME: stores the file's content, in addition to its mode.
 remember() {
   remember_mode "$1" "$2" || return 1
   if [ -e "$undo/$2.absent" ] || [ -e "$undo/$2.old" ] || [ ! -f "$1" ]; then return 0; fi
@@ -111,7 +111,8 @@ set_mode() {
   note "$2.newmode" below "$undo/$2.newmode" "$set_mode_new" && chmod "$set_mode_new" "$1"
 }
 
-# tighten PATH NAME LABEL: sshd (StrictModes) and ssh refuse to read files that others can write.
+# tighten PATH NAME LABEL: takes write permission away from group and others, because sshd
+# (StrictModes) and ssh refuse to read files that others can write.
 tighten() {
   [ -e "$1" ] || return 0
   if others_may_write "$1"; then
@@ -124,8 +125,9 @@ owner_may_edit() { case $(mode_of "$1") in *[67]??) return 0 ;; esac; return 1; 
 
 key_is_there() { grep -q "^$key_match" "$keys" 2>/dev/null; }
 
-# own PATH NAME LABEL: fails for a file of another user, which we cannot change and sshd may not
-# read.
+# own PATH NAME LABEL: handles a file of another user, which sshd may refuse to read. root becomes
+# its owner. Anybody else cannot change it, so this fails, unless our key is in authorized_keys
+# already.
 own() {
   if [ ! -e "$1" ] || [ "$(stat -L -c %u "$1")" = "$(id -u)" ]; then return 0; fi
   if [ "$(id -u)" != 0 ] && key_is_there; then return 0; fi
@@ -158,16 +160,16 @@ replace() {
   rm -f "$replace_path.muster"
   return "$replace_result"
 }
-# Whether a draft cannot be created here at all. If it could, its failure means that the disk is
-# full.
+# Succeeds if it is impossible to create a draft here. Otherwise, creating it failed because the
+# disk is full.
 draft_must_fail() { [ -e "$replace_path.muster" ] || [ ! -w "${replace_path%/*}" ]; }
 draft() {
   if [ -e "$replace_path" ]; then cp -p "$replace_path" "$replace_path.muster" || return 1; fi
   "$@" >"$replace_path.muster" && flush "$replace_path.muster"
 }
 
-# Flushes to the disk before anything depends on the file, because a power failure could otherwise
-# leave it empty. An old sync ignores the argument and flushes all files.
+# Flushes the file to the disk before anything depends on it, because a power failure could
+# otherwise leave it empty. An old sync ignores the argument and flushes all files.
 flush() { ! command -v sync >/dev/null 2>&1 || sync "$1" 2>/dev/null; }
 
 # without FLAGS... FILE: prints the lines that grep does not find. Printing no line is not a
@@ -178,21 +180,23 @@ if echo x | grep -q -a x 2>/dev/null; then as_text=-a; fi # without -a, a NUL by
 
 if_there() { if [ -e "$1" ]; then cat "$1"; fi; }
 below() { if_there "$1" && next_line "$1" "$2"; }
-# If the last line lacks a newline, ours must not be joined to it.
+# Prints a line for the end of a file. If the file's last line lacks a newline, ours must not be
+# joined to it.
 next_line() {
   if [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ]; then printf '\n%s\n' "$2"; else printf '%s\n' "$2"; fi
 }
 above() { printf '%s\n' "$2" && if_there "$1"; }
 
-# add_line below|above PATH LINE NAME: the line is recorded for undo before it is added.
+# add_line below|above PATH LINE NAME: adds a line at the end or at the top of the file. Records the
+# line for undo first.
 add_line() {
   note "$4.added" below "$undo/$4.added" "$3" || return 1
   replace "$2" "$1" "$2" "$3" && return 0
   [ $? = 2 ] && [ "$1" = below ] && append "$2" "$3"
 }
 
-# For a bind mount, a file with chattr +a, or a file in a read-only folder. Changes that other
-# programs make at the same time are not detected.
+# append PATH LINE: for a file that cannot be replaced: a bind mount, a file with chattr +a, or a
+# file in a read-only folder. Does not detect changes that other programs make at the same time.
 append() {
   changed_meanwhile=1
   next_line "$1" "$2" >>"$1"
@@ -215,11 +219,12 @@ prepare() {
   mkdir -p "$undo" || fail "could not create $undo"
 }
 
-# With a shared home folder, all hosts of the cluster edit the same files, so only one may do so at
-# a time. Fails if the folder no longer exists: then another host has undone everything.
+# If the home folder is shared, all hosts of the cluster edit the same files, so only one may do so
+# at a time. Fails if the folder for undo no longer exists, because then another host has undone
+# everything.
 lock() {
   lock_tries=0
-  # tries in a row that fail although nobody has the lock
+  # how many tries in a row failed although nobody had the lock
   lock_misses=0
   until mkdir "$undo/lock" 2>/dev/null; do
     [ -d "$undo" ] || return 1
@@ -234,7 +239,8 @@ lock() {
   trap 'exit 1' HUP INT TERM
 }
 
-# carry_out FUNCTION: makes a dry run first, so that nothing is touched if nothing has to change.
+# carry_out FUNCTION: calls the function as a dry run first, so that nothing is touched if nothing
+# has to change.
 carry_out() {
   carry_out_plan=$(dry=1 && "$1") || { printf '%s\n' "$carry_out_plan"; exit 1; }
   if [ -z "$carry_out_plan" ]; then return 0; fi
@@ -243,7 +249,8 @@ carry_out() {
     return 0
   fi
   prepare
-  # An undo on another host may remove the folder in between.
+  # An undo on another host may remove the folder between prepare and lock, so try both a second
+  # time.
   lock || { prepare && lock; } || fail "$undo keeps disappearing; perhaps an undo is running"
   "$1"
 }
@@ -373,13 +380,14 @@ undo_content() {
     if [ -e "$undo/$2.absent" ] && [ "$dry" != 1 ] && [ ! -s "$1" ]; then rm -f "$1"; fi
   fi
 }
-# Fails if the user has changed the file since undo looked at it.
+# old_content PATH NAME: prints the content to restore. Fails if the user has changed the file since
+# undo looked at it.
 old_content() { as_we_made_it "$1" "$2" && cat "$undo/$2.old"; }
 as_we_made_it() { same "$1" "$undo/$2.new" || same "$1" "$undo/$2.next"; }
 take_out() { replace "$1" without -xF -f "$2" "$1"; }
 
-# mode_before PATH NAME: the mode to restore; nothing if we did not set it or the user has changed
-# it since.
+# mode_before PATH NAME: prints the mode to restore. Prints nothing if we did not set the mode, or
+# if the user has changed it since.
 mode_before() {
   if [ ! -e "$1" ] || [ ! -e "$undo/$2.newmode" ] || [ ! -e "$undo/$2.mode" ]; then return 0; fi
   if grep -qx -- "$(mode_of "$1")" "$undo/$2.newmode"; then cat "$undo/$2.mode"; fi
@@ -393,8 +401,9 @@ undo_owner() {
   change "restored the owner of $3" chown "$(cat "$undo/$2.owner")" "$1"
 }
 
-# Renames first. A process that waits for the lock must not get it in a half-removed directory, and
-# after a crash it must be clear what is left to undo.
+# discard PATH: renames a directory and then removes it. Without the rename, a process that waits
+# for the lock could get it in a half-removed directory, and after a crash it would not be clear
+# what remains to be undone.
 discard() {
   mv "$1" "$1.removed-$$" || return 1
   if [ ! -e "$undo" ]; then trap - EXIT; fi # a lock there is no longer ours
@@ -402,8 +411,8 @@ discard() {
 }
 clear_discarded() { [ "$dry" = 1 ] || rm -rf "$undo".removed-[0-9]* "$ssh/$folder".removed-[0-9]* 2>/dev/null; }
 
-# Lines that another launcher added. Lines for host-to-host keys belong to no launcher in
-# particular.
+# Prints the lines that other launchers added, without those for host-to-host keys, which belong to
+# no launcher in particular.
 others_lines() { grep -vF -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null | grep -v '^from='; }
 
 our_lines() { grep -F -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null; }
@@ -412,8 +421,9 @@ drop_lines() {
     replace "$undo/authorized_keys.added" without -xF -- "$1" "$undo/authorized_keys.added"
 }
 
-# Verb undo. Needs our_keys ("ssh-ed25519 AAAA...", one per line; empty: all that were added). Modes
-# come last, because a file must be writable to be restored.
+# Verb undo. Needs our_keys: the launcher's keys as "ssh-ed25519 AAAA...", one per line. If it is
+# empty, everything that any launcher added is removed. Modes come last, because a file must be
+# writable to be restored.
 do_undo() {
   clear_discarded
   if [ ! -d "$undo" ]; then
@@ -455,7 +465,8 @@ do_prepare() {
 }
 
 # Verb identity: creates this host's own key, whose private half stays here, and prints the
-# addresses of interfaces that other hosts can see. (id_ed25519 was a key that all hosts shared.)
+# addresses of interfaces that other hosts can see. (make_own_key also removes id_ed25519: in
+# earlier versions, all hosts shared this key.)
 do_identity() {
   mesh=$ssh/muster-mesh
   if [ ! -e "$mesh/own_ed25519" ]; then change 'created the key ~/.ssh/muster-mesh/own_ed25519' make_own_key; fi

@@ -10,11 +10,12 @@
 
 namespace muster::setup {
 
-// The text of host.sh: functions. One of the texts below must precede it.
+// The text of host.sh. It works only after variables that say what to do, which the functions below
+// put before it.
 [[nodiscard]] std::string_view host_functions();
 
-// Where the script runs. This determines where it keeps the data for undo and which folder is
-// muster's.
+// Where the script runs. The place determines where the script keeps the data for undo and which
+// folder in ~/.ssh is muster's.
 enum class Place { kHost, kLauncher };
 
 // The command that reads a script from standard input, whatever the login shell is.
@@ -23,7 +24,7 @@ constexpr std::string_view kScriptShell = "exec sh";
 // Adds `public_key` ("ssh-ed25519 AAAA... comment") to authorized_keys and corrects file modes.
 [[nodiscard]] std::string install_script(std::string_view public_key, bool dry);
 
-// Creates ~/.ssh on the launcher and records if it was missing.
+// Creates ~/.ssh on the launcher if it is missing, and records that it was.
 [[nodiscard]] std::string prepare_script(bool dry);
 
 // Includes the launcher's generated configuration at the top of ~/.ssh/config.
@@ -35,7 +36,7 @@ constexpr std::string_view kScriptShell = "exec sh";
 [[nodiscard]] std::string undo_script(Place place, bool dry,
                                       std::span<const std::string> our_keys = {});
 
-// Asks a host for its addresses and for the public half of its own key, which it creates if
+// Prints the host's addresses and the public half of the host's own key, which it creates if it is
 // missing.
 [[nodiscard]] std::string identity_script();
 
@@ -48,7 +49,8 @@ struct MeshPart {
 };
 [[nodiscard]] std::string mesh_script(const MeshPart& part, bool dry);
 
-// The script's output. Other lines, such as those printed by a shell's start-up files, are ignored.
+// What the script's output says. Other lines, such as those printed by a shell's start-up files,
+// are ignored.
 struct ScriptReport {
   std::vector<std::string> changes;
   std::vector<std::string> addresses;  // as claimed by the host

@@ -8,7 +8,7 @@
 namespace muster::setup {
 
 // Makes an ed25519 key pair without passphrase: `path` (mode 0600) and `path`.pub. The private key
-// is put in place last, in one step, so if it exists, both files are complete. Replaces old files.
+// gets its name last, in one step. So if it exists, both files are complete. Replaces old files.
 [[nodiscard]] Result<void> make_key_pair(const std::string& path, const std::string& comment);
 
 }  // namespace muster::setup

@@ -16,10 +16,10 @@
 
 namespace muster::setup {
 
-// "OpenSSH_9.2p1 Debian-2..., OpenSSL ..." -> {9, 2}.
+// Turns "OpenSSH_9.2p1 Debian-2..., OpenSSL ..." into {9, 2}.
 [[nodiscard]] std::optional<std::pair<int, int>> parse_ssh_version(std::string_view text);
 
-// The keys that `ssh-keygen -lf` lists: "256 SHA256:... n1 (ED25519)".
+// Parses the list that `ssh-keygen -lf` prints, with lines such as "256 SHA256:... n1 (ED25519)".
 [[nodiscard]] std::vector<HostKey> parse_key_list(std::string_view out);
 
 // Returns "ssh-ed25519 AAAA... comment" without a newline, or an Error if the text is not a public
@@ -42,13 +42,14 @@ class Launcher {
   }
   [[nodiscard]] bool has_pin(const std::string& host) const { return sys::exists(pin(host)); }
 
-  // Creates the folders and locks them: no other muster changes them until the returned lock
-  // closes.
+  // Creates the folders and locks them. No other muster changes them until the returned lock is
+  // closed.
   [[nodiscard]] Result<sys::Fd> prepare();
 
   // Makes an ed25519 key pair without passphrase unless the file exists.
   [[nodiscard]] Result<void> ensure_key(const std::string& path, const std::string& purpose);
-  // The public half of the private key `path`: its .pub file, else what ssh-keygen derives.
+  // Returns the public half of the private key `path`: from its .pub file, or else as ssh-keygen
+  // derives it.
   [[nodiscard]] Result<std::string> public_key(const std::string& path) const;
 
   // The pinned key of a host, if any.
@@ -65,7 +66,8 @@ class Launcher {
   // the folder.
   [[nodiscard]] Result<void> undo();
 
-  // What prepare, write_config and undo would change, as far as it can be known in advance.
+  // Returns what prepare and write_config, or with `undo` undo, would change, as far as that can be
+  // known in advance.
   [[nodiscard]] Result<std::vector<std::string>> foretell(bool undo) const;
 
   // The changes made so far, for people.

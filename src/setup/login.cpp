@@ -16,7 +16,7 @@ namespace muster::setup {
 namespace {
 
 constexpr std::chrono::minutes kScriptDeadline{2};
-constexpr std::chrono::minutes kPersonDeadline{15};  // longer than askpass waits for an answer
+constexpr std::chrono::minutes kPersonDeadline{15};  // longer than the person has for an answer
 
 // ssh expands % in IdentityFile values, so % is escaped.
 std::string literal_path(const std::string& path) {
@@ -72,7 +72,7 @@ sys::Command first_command(const Errand& errand, const FirstLogin& login, bool p
   return command;
 }
 
-// If the doorkeeper refused something, its reason replaces ssh's message.
+// If the doorkeeper refused something, uses its reason instead of ssh's message.
 Visit with_trouble(Visit visit, std::optional<Trouble> trouble) {
   if (!visit.error || !trouble || (trouble->if_denied && !visit.denied)) return visit;
   visit.denied = false;
@@ -136,9 +136,9 @@ std::vector<Visit> FirstRounds::visit(std::span<const Errand> round, AskpassServ
   return visits;
 }
 
-// sshd closes connections (LoginGraceTime) while a person takes long to compare or to type. The
-// answers are known by then, so the login is repeated: once for the host keys, once for the
-// password.
+// If a person takes long to compare keys or to type, sshd closes the connections (LoginGraceTime).
+// Once the person has answered, the lost logins can be repeated: once after the host keys and once
+// after the password.
 void FirstRounds::repeat_lost(std::span<const Errand> round, std::vector<Visit>& visits,
                               AskpassServer& server) const {
   for (int repeat = 0; repeat < 2 && server.person_was_asked(); ++repeat) {
@@ -233,7 +233,7 @@ std::vector<Visit> visit_by_key(const Launcher& launcher, std::span<const Errand
   for (const Errand& errand : errands) {
     sys::Command command{
         .argv = {"ssh", "-T"}, .input = errand.script, .deadline = kScriptDeadline};
-    // ssh uses the first setting of an option.
+    // ssh uses the first value that it finds for an option, so this one must come first.
     if (!keep_open) command.argv.insert(command.argv.end(), {"-o", "ControlMaster=no"});
     const std::vector<std::string> words =
         remote::ssh_words({.user = errand.entry.user, .port = errand.entry.port});
@@ -275,8 +275,7 @@ Result<FirstVisits> visit_first(const Launcher& launcher, std::span<const Errand
   }
   for (Visit& visit : result.visits) {
     if (visit.entered() && !launcher.has_pin(visit.host)) visit.error = not_pinned(visit.host);
-    // ssh pins the key before it authenticates. Without a successful login, the pin is removed
-    // again.
+    // ssh pins the key before it authenticates. If the login then fails, remove the pin again.
     if (!visit.entered() && rounds.pinned.count(visit.host) == 0) launcher.remove_pin(visit.host);
   }
   result.offers = server->offers();

@@ -34,7 +34,7 @@ struct Visit {
   bool denied = false;  // the right host was reached, but it accepted no key of ours
   bool lost = false;    // the connection ended before the script began, without a reason from ssh
 
-  // Whether the script ran, so that files on the host may have changed.
+  // Whether the script began, so that files on the host may have changed.
   [[nodiscard]] bool entered() const {
     return report.ended || report.failure || !report.changes.empty();
   }
@@ -56,8 +56,9 @@ struct FirstLogin {
 [[nodiscard]] Visit judge_visit(const std::string& host, const Result<sys::Ended>& ended,
                                 const std::optional<HostKey>& pinned);
 
-// Visits hosts with the key and without questions. `keep_open` leaves the shared connections open
-// for the next command. Cost: one session per host, 64 at a time.
+// Runs the errands on hosts that accept the installed key; ssh asks no questions. `keep_open`
+// leaves the shared connections open for the next command. Cost: one session per host, 64 at a
+// time.
 [[nodiscard]] std::vector<Visit> visit_by_key(const Launcher& launcher,
                                               std::span<const Errand> errands, bool keep_open);
 
@@ -66,15 +67,15 @@ struct FirstVisits {
   std::vector<KeyOffer> offers;  // the host keys that ssh asked about
 };
 
-// Makes first logins, 64 at a time. So up to 64 host keys are shown together, and their connections
-// stay open meanwhile.
+// Performs first logins, 64 at a time. The person therefore sees up to 64 host keys together, and
+// these connections stay open until the answer.
 [[nodiscard]] Result<FirstVisits> visit_first(const Launcher& launcher,
                                               std::span<const Errand> errands,
                                               const std::string& identity, DoorPolicy policy,
                                               Person& person);
 
-// Stops sharing open connections, so that the next command makes a new login. Sessions that still
-// use them continue.
+// Stops sharing open connections, so that the next command has to log in again. Sessions that still
+// use a connection continue.
 void stop_sharing(std::span<const Entry> entries);
 
 }  // namespace muster::setup

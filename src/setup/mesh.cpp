@@ -33,7 +33,7 @@ std::vector<Errand> same_errand(std::span<const Entry> entries, std::string scri
   return errands;
 }
 
-// A host of the mesh, with what it claims and what was confirmed.
+// A host of the mesh, with the addresses that it claims and those that were confirmed.
 struct Member {
   Entry entry;
   std::string pin;  // content of the launcher's known_hosts file for this host
@@ -61,7 +61,7 @@ Error bad_key(const std::string& host) {
           .hint = "install OpenSSH's client (ssh and ssh-keygen) on the host"};
 }
 
-// A proxy command through this peer. ssh expands % in it, so % is escaped.
+// Returns the ssh setting that connects through this peer. ssh expands % in it, so % is escaped.
 std::string through(const Entry& peer) {
   std::string command;
   for (const std::string& word : remote::ssh_words({.user = peer.user, .port = peer.port})) {
@@ -79,7 +79,7 @@ sys::Command knock(const Member& member, const std::string& address, const Entry
   std::vector<std::string> settings = {"ControlPath=none", "HostName=" + address,
                                        "HostKeyAlias=" + pinned_name};
   if (peer != nullptr) settings.push_back(through(*peer));
-  for (const std::string& setting : settings) {  // ssh uses the first setting of an option
+  for (const std::string& setting : settings) {  // ssh uses the first value of an option
     words.insert(words.begin() + 1, {"-o", setting});
   }
   words.insert(words.end(), {"--", member.entry.name, "true"});
@@ -106,8 +106,8 @@ void confirm_addresses(std::span<Member> members, bool through_peers) {
   }
 }
 
-// The hosts whose key is valid, with the addresses where they answered. The others get an error in
-// their visit.
+// Returns the hosts whose key is valid, with the addresses at which they answered. Each other host
+// gets an error in its visit.
 Result<std::vector<Member>> find_members(const Launcher& launcher, std::span<const Entry> entries,
                                          std::vector<Visit>& visits) {
   std::vector<Member> members;
@@ -155,7 +155,8 @@ std::string login_command(const std::string& peer) {
       fmt::join(remote::kOnlyOurCommand, " -o "), sys::quote(peer));
 }
 
-// Tests the pairs round by round. A failure is recorded for the host that could not reach its peer.
+// Tests the pairs round by round and returns how many it tested. Records a failure in the visit of
+// the host that could not reach its peer.
 std::size_t check_pairs(std::span<const Entry> entries, std::vector<Visit>& visits) {
   if (entries.empty()) return 0;
   remote::Ssh ssh({.user = entries.front().user, .port = entries.front().port});

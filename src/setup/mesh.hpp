@@ -14,17 +14,20 @@
 
 namespace muster::setup {
 
-// The claims of a host are checked before other hosts get them. A key must be a key and nothing
-// more. An address counts only if a login from here, or through another host, meets the pinned key.
+// What a host says about itself (its key and its addresses) is checked before other hosts get it.
+// The key must be a key and nothing more. An address counts only if a login to it, from here or
+// through another host, finds the pinned host key.
 
-// The part "ssh-ed25519 AAAA..." without a comment; nothing if the text is not such a key. Pure.
+// Returns the part "ssh-ed25519 AAAA..." without a comment; nothing if the text is not such a key.
+// Pure.
 [[nodiscard]] std::optional<std::string> plain_key(std::string_view text);
 
-// The claims that are addresses, at most 16. Pure.
+// Returns the texts in `claimed` that are addresses, at most 16. Pure.
 [[nodiscard]] std::vector<std::string> plausible_addresses(std::span<const std::string> claimed);
 
-// For each host, the addresses that belong to it alone. Hosts made from one image may have the same
-// key, and the same address of docker0. Pure.
+// Returns, for each host, the addresses that no other host has. Hosts made from one image may have
+// the same host key and the same address of docker0, so that a login confirms an address for both.
+// Pure.
 [[nodiscard]] std::vector<std::vector<std::string>> own_addresses(
     std::span<const std::vector<std::string>> confirmed);
 
@@ -34,18 +37,18 @@ namespace muster::setup {
 [[nodiscard]] std::string pins_for(std::string_view known_hosts,
                                    std::span<const std::string> names);
 
-// The distances of the rounds: in round r every host connects to the one `r` places further on, so
-// that each host gets one connection at a time. All n-1 rounds up to 64 hosts, and a sample above
-// that. Pure.
+// Returns the rounds in which pairs of hosts are tested. In round `r`, every host connects to the
+// host `r` places after it, so that each host gets one connection at a time. Returns all n-1 rounds
+// for up to 64 hosts, and a sample of them for more. Pure.
 [[nodiscard]] std::vector<std::size_t> mesh_rounds(std::size_t hosts);
 
-// Fails if the hosts differ in user or port, because they reach each other with the same ones.
-// Pure.
+// Fails if the hosts differ in user or port, because every host uses the same user and port for all
+// others. Pure.
 [[nodiscard]] Result<void> check_mesh(std::span<const Entry> entries);
 
 struct MeshResult {
-  // ^What was changed on each host, one or two entries per host. An error if the host does not
-  // reach all others.
+  // What was changed on each host, one or two entries per host. An error if the host does not reach
+  // all others.
   std::vector<Visit> visits;
   std::string note;  // what was checked
 };

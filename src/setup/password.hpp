@@ -8,8 +8,8 @@
 
 namespace muster::setup {
 
-// The first line of the file; "-" means standard input. Rejects a file that other users can read.
-// The mode of a pipe is not checked.
+// Returns the first line of the file; "-" means standard input. Rejects a file that other users can
+// read. The mode of a pipe is not checked.
 [[nodiscard]] Result<Secret> read_password(const std::string& path);
 
 }  // namespace muster::setup

@@ -22,7 +22,7 @@ struct KeyOffer {
 // Host, address, key type and fingerprint in columns, one line per offer. Pure.
 [[nodiscard]] std::string offers_table(std::span<const KeyOffer> offers);
 
-// Reads a line up to Enter, key by key. Nothing after Ctrl-C, Ctrl-D or the deadline.
+// Reads a line up to Enter, key by key. Returns nothing after Ctrl-C, Ctrl-D or the deadline.
 [[nodiscard]] std::optional<Secret> typed_line(int terminal,
                                                std::chrono::steady_clock::time_point deadline);
 

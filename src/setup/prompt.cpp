@@ -44,8 +44,8 @@ Prompt host_key_prompt(const std::string& text) {
   return prompt;
 }
 
-// Servers word their own prompts, so any question for "the" password counts. A prompt to change the
-// password must not get it.
+// Servers word their prompts in their own way, so any prompt that mentions a password counts,
+// unless it asks the user to change the password.
 bool asks_for_password(std::string_view text) {
   const std::string low = lower_case(text);
   const auto mentions = [&low](std::string_view word) { return has(low, word); };

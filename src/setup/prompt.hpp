@@ -1,5 +1,5 @@
-// Parses the prompts and warnings of the ssh client. The texts are OpenSSH's (8.5 to 9.x). What a
-// host sends within them is hostile.
+// Parses the prompts and warnings of the ssh client. The texts are OpenSSH's (8.5 to 9.x). Parts of
+// them come from the host, which may be hostile.
 #pragma once
 
 #include <optional>

@@ -144,7 +144,7 @@ void Run::note(const Visit& visit) {
 Result<void> Run::visit_known() {
   MUSTER_TRY(const auto known, errands(all([](const Target& t) { return t.known; }), false));
   for (const Visit& visit : visit_by_key(launcher_, known, true)) {
-    // Somebody removed our key on that host, so make a first login again.
+    // Somebody removed our key on that host, so it needs a first login again.
     if (visit.denied) targets_[places_.at(visit.host)].known = false;
     note(visit);
   }
@@ -167,9 +167,9 @@ Result<void> Run::visit_new() {
   return {};
 }
 
-// Puts every host that may be entered on the list beforehand; otherwise undo would miss it after an
-// interruption. The configuration is written later, because it would prevent a first login with the
-// user's own keys.
+// Puts every host on the list before the first login to it. Otherwise, after an interruption, undo
+// would miss hosts that were changed already. The configuration is written later, because it would
+// prevent a first login with the user's own keys.
 Result<void> Run::write_plan() {
   MUSTER_CHECK(launcher_.write_list(merge(old_, entries())));
   // After an interrupted setup, the configuration may lack hosts that are on the list.
@@ -178,7 +178,7 @@ Result<void> Run::write_plan() {
   return any_known ? launcher_.write_config(old_) : Result<void>();
 }
 
-// Removes hosts that were never entered from the list.
+// Removes from the list the hosts to which no login succeeded.
 Result<void> Run::write_outcome() {
   std::vector<Entry> entered;
   for (const Target& target : targets_) {
@@ -189,8 +189,8 @@ Result<void> Run::write_outcome() {
   return entered.empty() ? Result<void>() : launcher_.write_config(entries);
 }
 
-// Tests each host as every later command reaches it: with the key, over the shared connection,
-// which then stays open.
+// Tests each host in the way in which all later commands reach it: with the key, over the shared
+// connection, which then stays open.
 void Run::check() {
   std::vector<remote::Task> tasks;
   for (const Target& target : targets_) {

@@ -1,4 +1,5 @@
-// `muster setup`: gets from a first login to passwordless ssh with pinned host keys.
+// `muster setup`: starts with a first login to each host and leads to ssh without passwords and
+// with pinned host keys.
 #pragma once
 
 #include <optional>
@@ -40,7 +41,7 @@ struct SetupResult {
 
 // Fails as a whole only if it could not begin; otherwise returns one result per host. Cost: two
 // logins per new host, and one per host that is already set up, 64 at a time. The key exchange
-// takes most of a login's time. The last login stays open for the commands that follow.
+// takes most of a login's time. The connection of the last login stays open for later commands.
 [[nodiscard]] Result<SetupResult> set_up(SetupRequest request, Person& person);
 
 }  // namespace muster::setup

@@ -32,7 +32,7 @@ HostResult result_of(const Visit& visit) {
   return result;
 }
 
-// The entries that the request names. Names without an entry become failed results.
+// The entries that the request names. Each name without an entry gets a result with an error.
 std::vector<Entry> chosen(const std::vector<Entry>& entries, const UndoRequest& request,
                           SetupResult& result) {
   std::unordered_set<std::string> wanted(request.hosts.begin(), request.hosts.end());
@@ -104,8 +104,8 @@ Result<SetupResult> undo(const UndoRequest& request) {
   MUSTER_TRY(const sys::Fd lock, launcher.prepare());
   // An interrupted setup leaves only the list, without the configuration.
   if (!entries.empty()) MUSTER_CHECK(launcher.write_config(entries));
-  // With a shared home folder, undoing the first host removes the key from all hosts. So first open
-  // a connection to every host.
+  // If the hosts share a home folder, undoing the first host removes the key from all of them. So
+  // first open a connection to every host, with a dry run.
   (void)visit_by_key(launcher, undo_errands(launcher, meant, true), true);
   std::unordered_set<std::string> gone(request.given_up.begin(), request.given_up.end());
   for (const Visit& visit : visit_by_key(launcher, undo_errands(launcher, meant, false), true)) {

@@ -11,7 +11,7 @@
 namespace muster::setup {
 
 struct UndoRequest {
-  // Hosts to undo; if both lists are empty: all set up from here.
+  // Hosts to undo. If this list and `given_up` are empty: all hosts that were set up from here.
   std::vector<std::string> hosts;
   std::vector<std::string> given_up = {};  // hosts to drop from the list without reaching them
   bool dry_run = false;

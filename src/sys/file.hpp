@@ -35,8 +35,8 @@ class Fd {
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
 // Who may have written a file. A file that makes muster run commands must come from this user or
-// root. In a folder where others can create links, a link could select one of the user's other
-// files.
+// root. In a folder where others can create links, muster must not follow a link either: it could
+// point to another file of this user.
 enum class Writers { kAnybody, kOnlyUs, kOnlyUsAndNoLink };
 
 // Who can create files in a folder; "us" means this user and root.
@@ -58,7 +58,7 @@ enum class FolderWriters { kOnlyUs, kOthers, kEverybody };
 [[nodiscard]] Result<void> write_file(const std::string& path, std::string_view content,
                                       mode_t mode);
 
-// Like write_file, but only creates: returns false and leaves the file as it is if it exists.
+// Like write_file, but never replaces a file: returns false if `path` exists.
 [[nodiscard]] Result<bool> create_file(const std::string& path, std::string_view content,
                                        mode_t mode);
 

@@ -1,5 +1,5 @@
 // Ignores the first SIGINT or SIGTERM during its lifetime; a second one has its normal effect. For
-// short work whose result is printed afterwards and which the user should not miss.
+// short work whose result the user should see even after Ctrl-C.
 #pragma once
 
 #include <array>

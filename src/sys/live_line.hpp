@@ -1,5 +1,5 @@
 // Shows the progress of long work in one line at the bottom of the terminal. It appears only on
-// standard error, and only if that is a terminal. Any other output of muster overwrites it.
+// standard error, and only if that is a terminal. Any other output of muster erases it first.
 #pragma once
 
 #include <chrono>

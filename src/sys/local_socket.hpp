@@ -16,7 +16,7 @@ namespace muster::sys {
 // The socket is non-blocking and replaces one that already exists at this path.
 [[nodiscard]] Result<Fd> listen_locally(const std::string& path);
 
-// Invalid if nobody listens there.
+// Returns an invalid descriptor if nobody listens there.
 [[nodiscard]] Fd connect_locally(const std::string& path);
 
 // The process at the other end, as of when it connected or began to listen; nothing if unknown.

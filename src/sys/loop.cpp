@@ -246,7 +246,7 @@ struct Watched {
   std::function<void()> call;
 
   static void fire(Handle* handle) {
-    // copied, because the call may destroy this object.
+    // Copied, because the call may destroy this object.
     const auto call = static_cast<Watched*>(handle->data)->call;
     call();
   }

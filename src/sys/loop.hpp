@@ -35,11 +35,12 @@ struct Program {
   std::string folder = {};            // working directory; empty: ours
   Input input = Input::kNone;
   std::vector<int> descriptors = {};  // our descriptors that it gets as 3, 4, ...
-  // setsid: a terminal's signals, such as Ctrl-C, do not reach it.
+  // Starts the program in its own session (setsid), where a terminal's signals, such as Ctrl-C, do
+  // not reach it.
   bool own_session = false;
   OnOutput on_output = nullptr;
-  // Called once, after the program has ended and its outputs are closed. If a descendant keeps them
-  // open, it is called one second after the program's end at the latest.
+  // Called once, after the program has ended and its outputs are closed. If a descendant keeps the
+  // outputs open, the call comes at the latest one second after the program's end.
   std::function<void(int code, int signal)> on_end = nullptr;
   std::function<void()> on_exit = nullptr;  // called as soon as the program itself has ended
 };
@@ -58,7 +59,8 @@ class Process {
   virtual void write(std::shared_ptr<const std::string> bytes) = 0;
   virtual void close_input() = 0;  // after the queued bytes are written
   virtual void kill(int signal) = 0;
-  // Our ends of its input and output pipes, for a keeper; -1: closed or none.
+  // Our ends of its input and output pipes, which the keeper (see run/keeper.hpp) also holds; -1:
+  // closed or none.
   [[nodiscard]] virtual int input_descriptor() const = 0;
   [[nodiscard]] virtual int output_descriptor() const = 0;
 };
@@ -112,7 +114,7 @@ class Loop {
   // Runs until stop(), or until no program runs and no timer is left.
   virtual void run() = 0;
   virtual void stop() = 0;
-  // Waits, for at most this long, for programs that nobody holds any more to end.
+  // Waits for programs to end whose Process nobody holds any more, but at most this long.
   virtual void drain(std::chrono::milliseconds at_most) = 0;
 
   // The clock that the timers use.
@@ -121,7 +123,7 @@ class Loop {
   [[nodiscard]] virtual double unix_time() const = 0;
 };
 
-// The real one: uses libuv, processes, signals and clocks.
+// The real loop: uses libuv, and real processes, signals and clocks.
 class UvLoop : public Loop {
  public:
   UvLoop();

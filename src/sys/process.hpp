@@ -24,8 +24,8 @@ struct Command {
   std::shared_ptr<const std::string> input = nullptr;
   std::chrono::milliseconds deadline = std::chrono::minutes(1);
   // If set, on_output gets all output, and Ended keeps only about the last kTailBytes of each
-  // stream, so that programs that print for days need little memory. Otherwise KeptOutput is the
-  // limit.
+  // stream, so that programs that print for days need little memory. Otherwise Ended keeps the
+  // output up to the limits of KeptOutput.
   OnOutput on_output = nullptr;
 };
 
@@ -49,19 +49,19 @@ struct Ended {
   [[nodiscard]] bool ok() const { return code == 0 && signal == 0 && !timed_out; }
 };
 
-// "exit code 3", "signal 11 (Segmentation fault)", "no answer within the time limit".
+// Returns "exit code 3", "signal 11 (Segmentation fault)" or "no answer within the time limit".
 [[nodiscard]] std::string to_text(const Ended& ended);
 
 // Fails only if the program could not be started.
 [[nodiscard]] Result<Ended> run(const Command& command);
 
-// Replaces this process by the program, which is looked up in PATH. Returns only on failure.
+// Replaces this process with the program, which is looked up in PATH. Returns only on failure.
 [[nodiscard]] Error become(const std::vector<std::string>& argv);
 
 // Runs all commands, at most `at_most` at a time, and returns one result each in the same order.
 // Calls `on_end`, if given, with the index of each command that ends. If a descendant keeps a
-// program's output open, it is read for one more second. Cost: one process and three pipes for each
-// running command.
+// program's output open, reads that output for one more second. Cost: one process and three pipes
+// for each running command.
 [[nodiscard]] std::vector<Result<Ended>> run_all(
     std::span<const Command> commands, std::size_t at_most,
     const std::function<void(std::size_t, const Result<Ended>&)>& on_end = {},

@@ -1,5 +1,5 @@
-// For programs that write files which must not be left behind: Ctrl-C ends the programs first, then
-// the caller removes the files.
+// For programs whose files must not be left behind: Ctrl-C ends the programs, and the caller can
+// then remove the files.
 #pragma once
 
 #include "sys/process.hpp"

@@ -8,9 +8,10 @@
 
 namespace muster::sys {
 
-// Lets UTF-8 text, tabs, backspaces, line ends, colours, and what progress bars need pass: erasing
-// the line and moving the cursor by a few lines or columns. Removes all other control characters
-// and sequences; bytes that are not text become '?'. Each line begins in plain colours. Pure.
+// Lets through UTF-8 text, tabs, backspaces, line ends and colours, and what progress bars need:
+// erasing the line and moving the cursor by a few lines or columns. Removes all other control
+// characters and sequences; bytes that are not text become '?'. Each line begins in plain colours.
+// Pure.
 class TerminalFilter {
  public:
   // Returns the part of `bytes` that may be shown. Only an incomplete character or sequence is kept
@@ -35,7 +36,7 @@ class TerminalFilter {
   void add_to_control(char byte);
   void add_to_string(char byte);
   void end_control();
-  void begin_again(char byte);  // as text, dropping the unfinished sequence
+  void begin_again(char byte);  // drops the unfinished sequence and takes the byte as text
 
   State state_ = State::kText;
   std::string held_;

@@ -1,4 +1,4 @@
-// Functions on a folder with everything below it.
+// Examines a folder with everything below it.
 #pragma once
 
 #include <string>

@@ -68,7 +68,7 @@ std::set<std::string> part_of(const CollectedState& state, int index, int count)
   return mine;
 }
 
-// "n1, n2, n3"; of a long list, the first ones and how many more.
+// Returns "n1, n2, n3". Of a long list, names the first ones and says how many more there are.
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kMostNames = 8;
   std::string text;
@@ -82,8 +82,8 @@ std::string listed(const std::vector<std::string>& names) {
 struct NewestCheckpoint {
   int source = -1;  // the lowest rank that has it; -1: no rank has one
   Checkpoint found;
-  // By rank: the newest good step in its folder; -1 if there is none, or if another rank reports
-  // for the folder.
+  // By rank: the newest good step in the rank's folder; -1 if there is none, or if another rank
+  // reports for that folder.
   std::vector<int64_t> held;
 };
 
@@ -94,21 +94,21 @@ struct Checkpoints::State {
   ProcessGroupPointer group;
   CheckpointOptions options;
   CheckpointFolder folder;
-  // Only where this rank leads, so that it guards the folder.
+  // Keeps other jobs out of the folder. Null unless this rank leads().
   std::unique_ptr<FolderClaim> claim = nullptr;
   TrackedState tracked = {};
   std::string mark = {};            // part of the names of this job's unfinished files
-  std::string lineage = {};         // of the checkpoints that it saves
-  bool folder_is_ours = false;      // it holds no other lineage
-  std::vector<int> folder_of = {};  // by rank
+  std::string lineage = {};         // of the checkpoints that this job saves
+  bool folder_is_ours = false;      // the folder is known to hold no other lineage
+  std::vector<int> folder_of = {};  // by rank: the lowest rank that sees the same folder
   std::vector<int> mates = {};      // ranks that see the same folder; the first one commits
   NamedTensors copies = {};         // copies of this rank's part; the memory is reused
   std::thread writer = {};
   std::atomic<bool> abandoned = false;
-  std::string outcome = {};  // of the last save on this rank, for people; empty on success
+  std::string outcome = {};  // what went wrong in this rank's last save, for people; "" if nothing
   bool kept = true;          // whether this rank's last save succeeded
   int saves = 0;
-  bool unsettled = false;         // not all ranks know yet how the last save ended
+  bool unsettled = false;         // the ranks have not yet exchanged how the last save ended
   int failures = 0;               // consecutive saves that did not succeed on all ranks
   std::string last_failure = {};  // for people
   int exceptions = std::uncaught_exceptions();
@@ -142,7 +142,7 @@ void Checkpoints::State::warn(const std::string& message) const {
   (void)std::fprintf(stderr, "muster: %s\n", message.c_str());
 }
 
-// Waits for the last save. Returns whether it succeeded on all ranks.
+// Collective. Waits for the last save, and returns whether it succeeded on all ranks.
 bool Checkpoints::State::settle() {
   if (writer.joinable()) writer.join();
   const std::string mine = (kept ? "+" : "-") + outcome;
@@ -165,7 +165,7 @@ bool Checkpoints::State::settle() {
   return by_all;
 }
 
-// Counts failed saves. Gives the same result on every rank.
+// Counts consecutive failed saves. Every rank gets the same result.
 void Checkpoints::State::count(bool kept_by_all) {
   if (unsettled) failures = kept_by_all ? 0 : failures + 1;
   unsettled = false;
@@ -179,7 +179,7 @@ void Checkpoints::State::refuse_endless_failures() const {
                            "the last checkpoint that was saved");
 }
 
-// Throws if the folder must not be saved into, on any host. Collective.
+// Collective. Throws on all ranks if any host's folder must not be saved into.
 void Checkpoints::State::refuse_folder() {
   act_together(*group, [this] {
     if (!leads()) return;
@@ -196,7 +196,8 @@ void Checkpoints::State::add_random_numbers(CollectedState& state,
   }
 }
 
-// Makes every rank save the same buffers, so that all hosts store the same.
+// Replaces the buffers with those of rank 0, so that folders that are not shared get the same
+// checkpoint.
 void Checkpoints::State::take_buffers_of_rank_0(CollectedState& state) const {
   if (all_share() || state.buffers.empty()) return;
   std::vector<at::Tensor> buffers;
@@ -225,8 +226,8 @@ void Checkpoints::State::copy_part(const CollectedState& state,
   copies = std::move(fresh);
 }
 
-// Runs on its own thread, unless the caller wants to wait. It must not use collectives, because the
-// other ranks may be anywhere in their next steps.
+// Runs on its own thread. It must not use collectives, because the other ranks may be anywhere in
+// their next steps.
 void Checkpoints::State::write(CheckpointManifest manifest, int index, int count,
                                const NamedTensors& tensors) {
   const std::string step = "the checkpoint of step " + std::to_string(manifest.step);
@@ -258,7 +259,8 @@ void Checkpoints::State::write(CheckpointManifest manifest, int index, int count
   }
 }
 
-// -1 if there is none. Newer checkpoints that are damaged are listed in `damaged`, one per line.
+// Returns the step of the newest good checkpoint; -1 if there is none. Adds a line to `damaged` for
+// each newer checkpoint that is damaged.
 int64_t Checkpoints::State::newest_good(std::string& damaged) const {
   for (const int64_t step : folder.steps()) {
     try {
@@ -310,8 +312,8 @@ NewestCheckpoint Checkpoints::State::find_newest() const {
   return newest;
 }
 
-// One rank reads and broadcasts, so that the file system does not have to deliver the same bytes to
-// every rank.
+// Collective. Only rank `source` reads the checkpoint. It broadcasts the contents, so that the file
+// system does not have to deliver the same bytes to every rank.
 LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
   LoadedCheckpoint loaded;
   std::string manifest;
@@ -330,7 +332,8 @@ LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
   manifest = broadcast_text(*group, manifest, source);
   shapes = broadcast_text(*group, shapes, source);
   loaded.manifest = decode_manifest(manifest);
-  // The most that is on the device at a time, where the group needs that.
+  // Bytes to collect before a broadcast. If the group needs its tensors on a device, this limits
+  // how much memory they take there.
   constexpr size_t kPortion = 256 << 20;
   std::vector<at::Tensor> portion;
   std::vector<std::string> names;
@@ -356,8 +359,8 @@ LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
   return loaded;
 }
 
-// Hosts that lack the checkpoint store a copy, on a thread like a save, because the host that has
-// it may fail next.
+// Lets hosts that lack the checkpoint store a copy, because the host that has it may fail next.
+// Like a save, this runs on a thread.
 void Checkpoints::State::hand_on(const LoadedCheckpoint& loaded, const std::vector<int64_t>& held) {
   const bool lacks = leads() && held[static_cast<size_t>(job.rank)] != loaded.manifest.step;
   ++saves;

@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStepPrefix = "step-";
 constexpr const char* kSetAside = "set-aside-";
-constexpr const char* kUnfinished = ".tmp-";  // part of the names of unfinished or removed things
+// Part of the names of files and folders that are being written or removed.
+constexpr const char* kUnfinished = ".tmp-";
 constexpr const char* kReplaced = ".tmp-replaced";
 constexpr size_t kStepDigits = 12;
 constexpr size_t kMostManifestBytes = 256 << 20;
@@ -54,7 +55,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-// A text that changes when a file in the folder is added, removed, replaced or written to.
+// Returns a text that changes when a file in the folder is added, removed, replaced or written to.
 std::string appearance_of(const std::string& folder) {
   std::vector<std::string> names = names_in(folder);
   std::sort(names.begin(), names.end());
@@ -69,7 +70,7 @@ std::string appearance_of(const std::string& folder) {
   return text;
 }
 
-// Creates PREFIX1, or PREFIX with the next free number.
+// Creates the folder PREFIX1, or PREFIX with the next free number, and returns its path.
 std::string new_numbered_folder(const std::string& prefix) {
   for (int number = 1;; ++number) {
     std::string path = prefix + std::to_string(number);
@@ -90,8 +91,8 @@ void rename_and_remove(const std::string& path) {
   fs::remove_all(away);
 }
 
-// Restores a step after a crash between the two renames of UnfinishedCheckpoint::commit. Returns
-// false if the step already has its new content.
+// Restores the old checkpoint of a step after a crash between the two renames of
+// UnfinishedCheckpoint::commit. Returns false if the step has its new content already.
 bool put_back(const std::string& replaced) {
   const std::string path = replaced.substr(0, replaced.size() - std::strlen(kReplaced));
   if (::access(path.c_str(), F_OK) == 0) return false;
@@ -180,7 +181,8 @@ std::string CheckpointFolder::set_aside() const {
   const std::vector<int64_t> found = steps();
   if (found.empty()) return {};
   const std::string folder = new_numbered_folder(path_ + "/" + kSetAside);
-  for (const int64_t step : found) {  // newest first, so that after a crash the older ones are left
+  for (const int64_t step :
+       found) {  // newest first, so that a crash leaves the older ones in place
     const std::string from = folder_of(step);
     const std::string to = folder + "/" + fs::path(from).filename().string();
     if (::rename(from.c_str(), to.c_str()) != 0) throw_errno(from, "cannot be moved to " + folder);
@@ -256,8 +258,8 @@ std::string UnfinishedCheckpoint::announcement(int index) const {
 }
 
 void UnfinishedCheckpoint::announce(int index, const Shard& shard) const {
-  // This need not be durable, because only the commit is. The folder may get its final name between
-  // this file's creation and its rename.
+  // Unlike write_whole_file, does not sync the folder. The announcement need not survive a crash,
+  // and after the rename the committing process may already have given the folder its final name.
   const std::string path = announcement(index);
   const std::string text = encode(shard);
   NewFile file(path + ".new");
@@ -269,10 +271,10 @@ void UnfinishedCheckpoint::announce(int index, const Shard& shard) const {
 
 void UnfinishedCheckpoint::announce_failure(int index) const noexcept {
   try {
-    // empty, because there may be no room for more.
+    // The file is empty, because there may be no room for more.
     const NewFile file(announcement(index) + ".failed");
   } catch (const std::exception&) {
-    return;  // the other side notices at its deadline
+    return;  // the committing process gives up at its deadline
   }
 }
 

@@ -26,20 +26,20 @@ class CheckpointFolder {
   [[nodiscard]] const std::string& path() const { return path_; }
   // Removes unfinished saves, and restores checkpoints that such a save was about to replace.
   void remove_unfinished() const;
-  // Newest first; their contents are not checked.
+  // The steps that have a checkpoint, newest first. The checkpoints' contents are not checked.
   [[nodiscard]] std::vector<int64_t> steps() const;
-  // Reads the whole checkpoint. The exception names what is damaged.
+  // Reads the whole checkpoint and returns its manifest. Throws if a part is damaged, and names it.
   [[nodiscard]] CheckpointManifest verify(int64_t step) const;
   [[nodiscard]] LoadedCheckpoint load(int64_t step) const;
-  // Moves all checkpoints into a new folder inside this one and returns it; empty if there are
-  // none.
+  // Moves all checkpoints into a new folder inside this one. Returns its path, or "" if there are
+  // no checkpoints.
   [[nodiscard]] std::string set_aside() const;
   // Throws if the folder holds a checkpoint of another training. Checkpoints whose manifest cannot
   // be read or names no lineage are ignored.
   void refuse_others(const std::string& lineage) const;
-  // Keeps `newest`, which was just saved, and good ones before it, `keep` in all, and removes older
-  // ones. Damaged checkpoints do not count. There are no later ones: such a folder was rejected
-  // earlier.
+  // Keeps `keep` good checkpoints: `newest`, which was just saved, and the latest ones before it.
+  // Removes everything older. Damaged checkpoints do not count. Steps after `newest`, such as
+  // damaged ones that a resume has skipped, are left alone.
   void prune(int keep, int64_t newest);
 
  private:
@@ -48,11 +48,12 @@ class CheckpointFolder {
   [[nodiscard]] bool is_good(int64_t step);
 
   struct Judged {
-    std::string appearance;  // of its files at that time
+    std::string appearance;  // the result of appearance_of() when it was judged
     bool good = false;
   };
   std::string path_;
-  std::map<int64_t, Judged> judged_ = {};  // by step; only changed checkpoints are read again
+  // By step. A checkpoint is read again only if its appearance has changed.
+  std::map<int64_t, Judged> judged_ = {};
 };
 
 // A checkpoint that several processes write together. They see the same folder and use the same
@@ -64,12 +65,12 @@ class UnfinishedCheckpoint {
   // Writes the shard and reads it back from the disk.
   [[nodiscard]] Shard write_shard(int index, int count, const NamedTensors& tensors) const;
 
-  // Tell the committing process that this shard is complete, or that it never will be.
+  // These two tell the committing process that a shard is complete, or that it never will be.
   void announce(int index, const Shard& shard) const;
   void announce_failure(int index) const noexcept;
-  // Waits for the shards that the others announce, from index 1 on. Polls every few milliseconds,
-  // because network file systems do not report changes. Throws at the deadline, on a failure, and
-  // when `abandoned` returns true.
+  // Waits until the others have announced all shards from index 1 on, and returns them. Polls every
+  // 1 to 50 ms, because network file systems do not report changes. Throws at the deadline, if a
+  // writer announces a failure, and when `abandoned` returns true.
   [[nodiscard]] std::vector<Shard> wait_for_others(int count,
                                                    std::chrono::steady_clock::time_point deadline,
                                                    const std::function<bool()>& abandoned) const;

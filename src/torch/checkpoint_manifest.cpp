@@ -14,7 +14,8 @@ using nlohmann::json;
 
 constexpr int kManifestVersion = 1;
 
-// Throws if a name is not UTF-8, because JSON could not store it unchanged.
+// Returns the JSON text with its checksum added. Throws if a name is not UTF-8, because JSON could
+// not store it unchanged.
 std::string seal(json value) {
   const std::string plain = value.dump();
   value["checksum"] = checksum(plain.data(), plain.size());
@@ -36,7 +37,7 @@ json unseal(const std::string& text) {
   return value;
 }
 
-// Rejects fractions and numbers beyond T, which the conversion would change.
+// Rejects fractions, negative numbers and those beyond T, which the conversion would change.
 template <class T>
 T number(const json& value, const char* name) {
   const json& found = value.at(name);
@@ -64,7 +65,8 @@ Shard shard_of(const json& value) {
   return shard;
 }
 
-// Replaces nlohmann's exceptions, which only give a position in the text.
+// Calls `read` with the value in the text. Turns exceptions of nlohmann's library into
+// std::runtime_error that says "is damaged".
 template <class Read>
 auto read_sealed(const std::string& text, Read read) {
   try {

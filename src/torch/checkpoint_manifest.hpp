@@ -1,5 +1,5 @@
-// The contents of a checkpoint, with a checksum for everything: the file manifest.json. Does not
-// depend on PyTorch.
+// The file manifest.json, which lists the contents of a checkpoint with a checksum for each part.
+// Does not depend on PyTorch.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct Shard {
 struct CheckpointManifest {
   int64_t step = 0;
   int ranks = 0;  // number of ranks that saved it
-  // Identifies the training that the checkpoint belongs to: new for a new training, and unchanged
-  // by each resume.
-  std::string lineage;                        // empty: written by an older muster
+  // Identifies the training that the checkpoint belongs to. A new training gets a new one, and a
+  // resume keeps it. "" if an older muster wrote the checkpoint.
+  std::string lineage;
   std::map<std::string, std::string> values;  // the program's CheckpointValues
   std::vector<Shard> shards;
 };
 
-// Both texts contain their own checksum and have only one valid form, so that any changed bit is
+// An encoded text contains its own checksum and has only one valid form, so that any changed bit is
 // detected. Decoding throws std::runtime_error with the reason.
 [[nodiscard]] std::string encode(const CheckpointManifest& manifest);
 [[nodiscard]] CheckpointManifest decode_manifest(const std::string& text);

@@ -9,18 +9,19 @@
 
 namespace muster {
 
-using Checksums = std::map<std::string, std::string>;  // by tensor; 32 hexadecimal digits
+// Checksums of 32 hexadecimal digits, by the name of the tensor.
+using Checksums = std::map<std::string, std::string>;
 
 struct FileChecksums {
   uint64_t bytes = 0;
-  std::string header;  // of the length (8 bytes) and the JSON
+  std::string header;  // checksum of the header: its length (8 bytes) and the JSON
   Checksums tensors;
   friend bool operator==(const FileChecksums&, const FileChecksums&) = default;
 };
 
 [[nodiscard]] std::string checksum(const void* data, size_t bytes);
 
-// The checksum of data that arrive in pieces.
+// Computes the checksum of data that arrive in pieces.
 class Sum {
  public:
   Sum();

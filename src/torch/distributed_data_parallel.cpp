@@ -16,9 +16,9 @@ namespace {
 
 using GroupPtr = c10::intrusive_ptr<c10d::ProcessGroup>;
 
-constexpr size_t kBroadcastBytes = 250 << 20;  // at a time
+constexpr size_t kBroadcastBytes = 250 << 20;  // to broadcast at a time
 
-// Every tensor once, under its first name. Undefined tensors are left out.
+// Returns every tensor once, under its first name. Leaves out undefined tensors.
 std::vector<NamedTensor> distinct(const torch::OrderedDict<std::string, torch::Tensor>& named) {
   std::vector<NamedTensor> tensors;
   std::set<const c10::TensorImpl*> seen;
@@ -93,9 +93,10 @@ void keep_freed_memory() {
 #endif
 }
 
-// The backward pass goes through this function first. It triggers Reducer::delay_all_reduce and the
-// marking of unused parameters. Gradients that are not needed stay undefined, so that parameters
-// behind an output that the loss does not use count as unused.
+// The backward pass goes through this function first. It calls `begins`, which queues
+// Reducer::delay_all_reduce for the first backward pass of a static graph. Gradients that are not
+// needed stay undefined, so that parameters behind an output that the loss does not use count as
+// unused.
 class BackwardBegins : public torch::autograd::Function<BackwardBegins> {
  public:
   struct Callback : torch::CustomClassHolder {
@@ -136,12 +137,13 @@ struct DataParallelCore::State : std::enable_shared_from_this<State> {
   std::shared_ptr<c10d::Reducer> reducer;
 
   bool sync_gradients = true;
-  bool sync_buffers_next = true;     // whether the last forward pass was a synchronised one
+  bool sync_buffers_next = true;     // whether the last forward pass was synchronised
   bool static_graph_learnt = false;  // whether the first backward pass has begun
-  // Whether gradients were in the buckets before this backward pass.
+  // Whether the gradients were stored in the buckets before this backward pass.
   bool gradients_in_buckets = false;
   std::optional<JoinOptions> joining;
-  // While joining: the number of ranks with input for this step. Valid when the work is done.
+  // While joining: the number of ranks with input for this step. Valid when `active_ranks_work` is
+  // done.
   at::Tensor active_ranks;
   c10::intrusive_ptr<c10d::Work> active_ranks_work;
 
@@ -193,7 +195,8 @@ void DataParallelCore::State::broadcast_model(int from) const {
   broadcast(tensors, from);
 }
 
-// The graph of an earlier forward pass may hold the buffers, so their versions must not change.
+// Restores the buffers' version counters after the broadcast. The graph of an earlier forward pass
+// may hold the buffers, and autograd would reject them if their versions had changed.
 void DataParallelCore::State::broadcast_buffers(int from) const {
   std::vector<uint32_t> versions;
   for (const at::Tensor& buffer : buffers) {
@@ -260,7 +263,7 @@ DataParallelCore::DataParallelCore(std::shared_ptr<torch::nn::Module> module, Gr
   s.register_hook();
 }
 
-// State::shadow_step must make the same collectives in the same order.
+// State::shadow_step must call the same collectives in the same order.
 void DataParallelCore::before_forward() {
   State& s = *state_;
   const bool with_gradients = torch::GradMode::is_enabled();
@@ -361,7 +364,7 @@ void DataParallelCore::State::announce_input() {
   reducer->set_forward_pass_work_handle(active_ranks_work, joining->divide_by_initial_world_size);
 }
 
-// Makes the collectives of a step for a rank that has no input left.
+// Calls the collectives of a step for a rank that has no input left.
 void DataParallelCore::State::shadow_step() {
   reducer->rebuild_buckets();
   if (syncs_buffers()) broadcast_buffers(highest_rank_with(false));
@@ -372,7 +375,7 @@ void DataParallelCore::State::shadow_step() {
   for (c10d::GradBucket& bucket : zeros) under_way.push_back(reducer->run_comm_hook(bucket));
   for (const auto& future : under_way) future->wait();
   if (options.find_unused_parameters) {
-    // A zeroed copy, because the map itself still holds this rank's last step.
+    // Zeros instead of the map itself, which still holds what this rank used in its last step.
     std::vector<at::Tensor> used{at::zeros_like(reducer->get_local_used_map_on_device())};
     group->allreduce(used)->wait();
   }

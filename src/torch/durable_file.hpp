@@ -29,7 +29,7 @@ class Descriptor {
   int fd_;
 };
 
-// 32 unpredictable hexadecimal digits.
+// Returns 32 unpredictable hexadecimal digits.
 [[nodiscard]] std::string random_name();
 
 // Returns the descriptor of a new file, mode 0666 less the umask. Fails if a file or link of that
@@ -57,7 +57,7 @@ class NewFile {
 // Creates a folder and its missing parents, and syncs their names to the disk.
 void make_folder(const std::string& path);
 
-// Makes created, renamed or removed entries of a folder durable.
+// Makes sure that entries which were created, renamed or removed in the folder survive a crash.
 void sync_folder(const std::string& path);
 
 // Calls `write` with a temporary file beside `path`, then renames that file to `path`.
@@ -66,7 +66,7 @@ void write_whole_file(const std::string& path, const std::function<void(NewFile&
 // Throws if the file has more than `limit` bytes.
 [[nodiscard]] std::string read_whole_file(const std::string& path, size_t limit);
 
-// An existing file, read from its beginning in order.
+// Reads an existing file in order, from its beginning.
 class OldFile {
  public:
   explicit OldFile(std::string path);

@@ -33,7 +33,7 @@ void act_together(c10d::ProcessGroup& group, const std::function<void()>& act,
 // shapes on all ranks.
 void broadcast_tensors(const ProcessGroupPointer& group, const std::vector<at::Tensor>& tensors,
                        int root);
-// Collective. Only the root's `text` matters.
+// Collective. Returns the root's `text` on every rank; the others' is ignored.
 [[nodiscard]] std::string broadcast_text(c10d::ProcessGroup& group, const std::string& text,
                                          int root);
 

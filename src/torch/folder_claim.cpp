@@ -23,17 +23,17 @@ namespace {
 constexpr auto kSecond = std::chrono::seconds(1);
 constexpr auto kBeat = kSecond;
 constexpr auto kLookAgain = std::chrono::milliseconds(100);
-// By then a living job has given a sign of life.
+// A job that is alive has given a sign of life by then, so there is nothing to tell before.
 constexpr auto kTellAfter = std::chrono::seconds(3);
 constexpr auto kStoodStill = std::chrono::seconds(3);
 constexpr size_t kMostClaimBytes = 4096;
 
 struct Claimant {
-  std::string run;      // of `muster run`, with the attempt; empty: started in another way
+  std::string run;      // MUSTER_RUN_ID, which includes the attempt; "" without `muster run`
   std::string host;     // for people
   std::string kernel;   // differs after every boot; shared by containers of one machine
   std::string process;  // unique to each process
-  std::string mark;     // of one claim
+  std::string mark;     // unique to each claim
 };
 
 std::string kernel_here() try {
@@ -46,7 +46,7 @@ std::string kernel_here() try {
 
 std::string process_here() {
   static const std::string random = random_name();
-  // The process number distinguishes a forked child.
+  // The PID distinguishes a forked child, which inherits the random name.
   return random + "-" + std::to_string(::getpid());
 }
 
@@ -67,7 +67,7 @@ std::string encode_claimant(const Claimant& claimant) {
                                   {"mark", claimant.mark}});
 }
 
-// Returns empty values if the text is damaged; then the holder cannot be named.
+// Returns empty values if the text is damaged. The holder then cannot be named.
 Claimant decode_claimant(const std::string& text) try {
   const auto parsed = parse_json(text);
   if (!parsed) return {};
@@ -86,18 +86,19 @@ std::string name_of(const Claimant& claimant) {
                    claimant.host);
 }
 
-// The content of the claim file, and a sign that its job is alive. The destructor closes the file,
-// which releases its lock.
+// The claim file as it was seen, with a sign that its job is alive. The destructor closes the file
+// and so releases the lock, if this process holds it.
 struct SeenClaim {
   Descriptor file;
   Claimant holder;
   std::pair<ino_t, int64_t> sign;  // changes with every beat and every new claim
 };
 
-// None if the file does not exist.
+// Returns nothing if the file does not exist.
 std::optional<SeenClaim> look(const std::string& path) {
   constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  // NFS only locks files that are open for writing, and it asks the server only on opening.
+  // Opens the file anew each time, because only then does an NFS client ask the server for its
+  // current state. Opens it for writing if possible, because NFS locks no other files.
   int fd = ::open(path.c_str(), O_RDWR | kFlags);
   if (fd < 0 && (errno == EACCES || errno == EROFS)) fd = ::open(path.c_str(), O_RDONLY | kFlags);
   if (fd < 0 && (errno == ENOENT || errno == ESTALE)) return std::nullopt;
@@ -114,7 +115,8 @@ std::optional<SeenClaim> look(const std::string& path) {
   return SeenClaim{std::move(file), decode_claimant(text), {status.st_ino, time}};
 }
 
-// Whether no process held the lock on the file. If so, this process holds it now.
+// Locks the file. Returns false if another process holds the lock, or if `path` meanwhile names
+// another file.
 bool lock_file(const SeenClaim& seen, const std::string& path) {
   struct stat status = {};
   return ::flock(seen.file.get(), LOCK_EX | LOCK_NB) == 0 && ::stat(path.c_str(), &status) == 0 &&
@@ -127,8 +129,8 @@ bool are_attempts_of_one_run(const std::string& a, const std::string& b) {
   return !a.empty() && a != b && a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
 }
 
-// A free lock proves that a job has ended only if the job was on this machine, because not every
-// file system passes locks on to other machines.
+// Whether the job that holds the claim has certainly ended. A free lock proves that only for a job
+// on this machine, because not every file system passes locks on to other machines.
 bool has_ended(const SeenClaim& seen, const Claimant& us, const std::string& path) {
   if (seen.holder.process == us.process) return true;
   if (are_attempts_of_one_run(seen.holder.run, us.run)) return true;
@@ -165,7 +167,7 @@ FolderClaim::~FolderClaim() {
   heart_.join();
   try {
     if (const auto seen = look(path_); seen && is_ours(seen->sign.first)) ::unlink(path_.c_str());
-  } catch (const std::exception&) {  // the lock is released when the process ends
+  } catch (const std::exception&) {  // closing `file_` releases the lock all the same
   }
 }
 
@@ -179,7 +181,7 @@ void FolderClaim::await_turn(std::chrono::milliseconds lost_after,
   bool told = false;
   for (;; std::this_thread::sleep_for(kLookAgain)) {
     const auto seen = look(path_);
-    // Start over after a pause of the file server, during which no job could give a sign of life.
+    // If the file server has paused, no job could give a sign of life meanwhile, so start over.
     if (Clock::now() - std::exchange(looked, Clock::now()) > kStoodStill) begin = looked;
     if (!seen && place(encode_claimant(us), false)) return;
     if (!seen) continue;
@@ -202,16 +204,16 @@ void FolderClaim::await_turn(std::chrono::milliseconds lost_after,
 bool FolderClaim::place(const std::string& text, bool over_another) {
   const std::string fresh = path_ + ".tmp-" + mark_;
   file_ = Descriptor(open_new(fresh));
-  (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // if locking fails, the beat has to suffice
+  (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // if this fails, only beat() shows that we live
   const bool written =
       (::write(file_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
        ::fsync(file_.get()) == 0) ||
-      // Even an empty file claims the folder, and then unfinished files in it can be removed.
+      // Even an empty file claims the folder, and the claim allows us to remove unfinished files.
       is_full(errno);
   bool placed = written && !over_another && ::link(fresh.c_str(), path_.c_str()) == 0;
   const bool exists = written && !over_another && !placed && errno == EEXIST;
-  // For file systems without hard links. Of two simultaneous claims, the later one counts; see
-  // `check`.
+  // Replaces another job's claim, or creates one on a file system without hard links. Of two
+  // simultaneous claims the later one counts; see `check`.
   if (written && !placed && !exists) placed = ::rename(fresh.c_str(), path_.c_str()) == 0;
   const int error = errno;
   ::unlink(fresh.c_str());
@@ -237,7 +239,7 @@ void FolderClaim::check() const {
   try {
     seen = look(path_);
   } catch (const std::exception&) {
-    // This tells nothing about other jobs, and the save itself will report the error.
+    // An unreadable file says nothing about other jobs, and the save itself will report the error.
     return;
   }
   if (!seen || is_ours(seen->sign.first)) return;

@@ -20,9 +20,9 @@ constexpr const char* kClaimFile = "in-use.json";
 
 class FolderClaim {
  public:
-  // `mark` must be new. Throws std::runtime_error that names the job which uses the directory. A
-  // job that may be on a lost host gets `lost_after` to give a sign of life; `tell` is called with
-  // a message about that wait.
+  // `mark` must be new. Throws std::runtime_error that names the job which uses the directory. If
+  // that job may be on a lost host, waits up to `lost_after` for a sign of life from it, and calls
+  // `tell` with a message if the wait lasts some seconds.
   FolderClaim(const std::string& folder, const std::string& mark,
               std::chrono::milliseconds lost_after,
               const std::function<void(const std::string&)>& tell);

@@ -68,7 +68,7 @@ CommHook compressing_hook(GroupPtr group, std::function<Division()> division, at
                           bool inline_last) {
   return std::make_unique<FunctionHook>([group = std::move(group), division = std::move(division),
                                          type, inline_last](c10d::GradBucket& bucket) {
-    // Always divides, as the hooks in Python do.
+    // Never multiplies by the reciprocal. PyTorch's hooks in Python always divide too.
     const at::Tensor compressed = bucket.getBuffer().to(type).div_(division().divisor);
     return decompressed(sum(group, compressed, inline_last && bucket.isLast()), bucket.getBuffer());
   });

@@ -32,7 +32,8 @@ void add_backends(ProcessGroup& group, const std::string& backend, const Job& jo
     set_backend(group, c10::DeviceType::CPU, Type::MPI, mpi);
     return;
   }
-  // NCCL first, because it fails at once if there is none; it connects only on first use.
+  // NCCL comes first, because it fails at once if there is no device. It connects only on first
+  // use.
   const bool with_nccl = backend == "nccl";
   const BackendPointer nccl = with_nccl ? nccl_backend(job, store.open, options) : BackendPointer();
   set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, store, gloo));

@@ -20,14 +20,15 @@ std::string own_address(const Job& job) {
   return gloo::address_towards(job.master->address, job.master->port);
 }
 
-// Whether Gloo must get our address instead of the interface's name. Given an interface, Gloo uses
-// its first address, which is IPv4 if there are both.
+// Whether Gloo must get our address instead of the interface's name, because the master's address
+// is IPv6. Given an interface, Gloo uses its first address, which is IPv4 if it has both.
 bool is_towards_ipv6(const Job& job, const std::vector<std::string>& interfaces) {
   if (!job.master || job.master->address.find(':') == std::string::npos) return false;
   return interfaces.size() == 1 && gloo::has_address(interfaces.front(), own_address(job));
 }
 
-// The type of the device is in one of Gloo's headers, so only Gloo's factory is used here.
+// Adds the devices that ProcessGroupGloo's functions create. Their type is declared only in Gloo's
+// own headers, so they cannot be created here.
 void add_devices(const Job& job, ProcessGroupGloo::Options& options) {
   const bool lazy = c10d::getDefaultGlooLazyInit();
   std::vector<std::string> interfaces;
@@ -70,7 +71,7 @@ BackendPointer gloo_backend(const Job& job, const GroupStore& store,
     throw;
   } catch (const std::exception& error) {
     const std::string refusal = store.guard ? store.guard->refusal() : "";
-    // Gloo replaced it by an exception of its own.
+    // The store refused a value, but Gloo replaced its exception with one of its own.
     if (!refusal.empty()) throw NotOfThisJob(refusal);
     const std::optional<std::string> missing = who_is_missing(*store.open, job.size);
     if (!missing) {

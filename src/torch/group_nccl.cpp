@@ -1,5 +1,5 @@
 // Only for a PyTorch that was built with CUDA. campaigns/nccl_compile compiles this file against
-// such headers. It has not been run on a GPU.
+// the headers of one. This file has not been run on a GPU.
 #include <stdexcept>
 
 #include <c10/cuda/CUDAFunctions.h>

@@ -27,8 +27,9 @@ std::optional<int> whole_number(const std::string& text) {
   return value;
 }
 
-// In a pod, the variable is PET_NAME, which is one of torchrun's flags, or has both names. A
-// launcher that runs in the pod sets the plain name itself, and then only that one counts.
+// Returns MASTER_ADDR or MASTER_PORT. A pod may set it as NAME, as PET_NAME (the variable for
+// torchrun's flag), or as both, which must then be equal. `by_pod` is false if a launcher in the
+// pod started this rank: it sets NAME itself, so that PET_NAME does not matter.
 std::string master_value(const rankenv::Environment& environment, const std::string& name,
                          bool by_pod) {
   const std::string plain = value_of(environment, name.c_str());

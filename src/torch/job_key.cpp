@@ -52,7 +52,7 @@ std::string JobKey::sign(const std::string& text) const {
 bool JobKey::is_signature(const std::string& signature, const std::string& text) const {
   const std::string right = sign(text);
   if (signature.size() != right.size()) return false;
-  int differs = 0;  // compare all bytes, so that the time reveals nothing
+  int differs = 0;  // all bytes are compared, so that the time that it takes reveals nothing
   for (std::size_t i = 0; i < right.size(); ++i) differs |= signature[i] ^ right[i];
   return differs == 0;
 }

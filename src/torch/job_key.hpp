@@ -12,8 +12,8 @@ class JobKey {
  public:
   static constexpr std::size_t kSignatureBytes = 20;
 
-  // Reads MUSTER_JOB_KEY. Nothing if it is not set, because another launcher started the job.
-  // Throws std::runtime_error if the key is short enough to be guessed.
+  // Reads MUSTER_JOB_KEY. Returns nothing if it is not set, as under another launcher. Throws
+  // std::runtime_error if the key is short enough to be guessed.
   [[nodiscard]] static std::optional<JobKey> of_this_process();
 
   explicit JobKey(const std::string& secret);
@@ -23,7 +23,7 @@ class JobKey {
   [[nodiscard]] bool is_signature(const std::string& signature, const std::string& text) const;
 
  private:
-  // inner_ and outer_: the key as the two blocks that are hashed before the text.
+  // The two blocks that HMAC derives from the key and hashes before the text.
   std::string inner_;
   std::string outer_;
 };

@@ -49,8 +49,8 @@ SocketEnd GlooLinks::address(std::size_t network, int rank) const {
   return found;
 }
 
-// Networks may share an address. Each network then claims a different connection; which one does
-// not matter.
+// Networks may share an address. Each of them then claims a different connection to it. Which one
+// does not matter.
 std::string GlooLinks::opened(std::size_t network, int other) const {
   const SocketEnd theirs = address(network, other);
   const auto found = to_.find(theirs);

@@ -12,13 +12,13 @@
 
 namespace muster {
 
-// Of each two ranks, one connects to the address that the other has stored as GROUP/NETWORK/RANK.
-// The addresses that the kernel reports show whether both ends belong to the job: a relay's own
-// connection has a different port. Create this object before the group connects, because only later
-// connections count.
+// Of every two ranks, one connects to the address that the other has stored as GROUP/NETWORK/RANK.
+// The addresses that the kernel reports show whether both ends belong to the job: if a relay stands
+// between the ranks, its own connection has a different port. Create this object before the group
+// connects, because only later connections count.
 class GlooLinks : public Links {
  public:
-  // Throws CannotCheck, as do all functions.
+  // Like the functions below, throws CannotCheck if the kernel or the store lacks what it needs.
   GlooLinks(const SignedStore& store, std::string group, int rank);
 
   void look() override;
@@ -34,7 +34,7 @@ class GlooLinks : public Links {
   int rank_;
   std::set<Connection> earlier_;
   std::set<Connection> connections_;
-  // The peer's end of each connection, and our own ends.
+  // By the peer's end: our own ends of the connections to it.
   std::map<SocketEnd, std::vector<SocketEnd>> to_;
 };
 

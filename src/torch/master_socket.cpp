@@ -15,8 +15,8 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-// Null for a name. Other hosts may resolve a name to another address of this host, so it does not
-// tell which address they connect to.
+// Returns null if the master is given by name. Other hosts may resolve the name to another address
+// of this host than this host itself does, so there is no single address to bind to.
 Addresses parse(const Endpoint& master) {
   addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;
@@ -38,7 +38,7 @@ bool is_loopback(const sockaddr* address) {
   return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr) != 0;
 }
 
-// None if this host does not have the address.
+// Returns nothing if this host does not have the address.
 std::optional<int> bind_to(const addrinfo& address) {
   const int socket = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;

@@ -7,9 +7,10 @@
 
 namespace muster {
 
-// Binds to the master address and nothing else. None if the name has no address of this host (a
-// service in front of a pod, or address translation), or only a loopback address although other
-// hosts have ranks. Throws std::runtime_error.
+// Returns a socket that is bound to the master address and nothing else. Returns nothing if the
+// master is given by name, if this host does not have the address (a service in front of a pod, or
+// address translation), or if it is a loopback address although other hosts have ranks. Throws
+// std::runtime_error if binding fails for another reason, such as a port in use.
 [[nodiscard]] std::optional<int> bind_master(const Job& job);
 
 }  // namespace muster

@@ -37,7 +37,8 @@ std::string random_bytes(std::size_t count) {
   return bytes;
 }
 
-// Includes the name, so that a value is valid only under the name where it was stored.
+// The text that is signed for a value. It includes the name, so that the value is valid only under
+// the name under which it was stored.
 std::string signed_text(const std::string& name, const Bytes& value) {
   return "store " + std::to_string(name.size()) + " " + name +
          std::string(value.begin(), value.end());
@@ -78,11 +79,11 @@ struct Challenge {
   Rows received;
 };
 
-// What a rank shows another: the connection that it means, and a signature.
+// What a rank sends to another: which connection it has opened to it, and a signature.
 struct Proof {
   static constexpr std::size_t kBytes = kEndBytes + JobKey::kSignatureBytes;
 
-  std::string opened;  // its end of the connection, padded with zeros
+  std::string opened;  // the rank's own end of that connection, padded with zeros; all 0: none
   std::string signature;
 
   static Proof of(const std::string& row) {
@@ -114,8 +115,8 @@ class Prover {
     }
   }
 
-  // Checks that the others have reached the same result. Before that, an attacker may still be
-  // between us and a rank that is about to find out.
+  // Checks that prove() has succeeded on the others too. Until then, an attacker may stand between
+  // us and a rank that has yet to find out.
   void confirm() {
     Rows shown(backend_.getSize(), JobKey::kSignatureBytes);
     for (int other = 0; other < backend_.getSize(); ++other) {
@@ -270,8 +271,8 @@ bool SignedStore::hasExtendedApi() const {
   return false;  // its append and multi-get functions would bypass the signatures
 }
 
-// A rank that was tricked into an old session gives the attacker nothing: rank 0 knows the right
-// session, and the rank takes part only if rank 0 proves that it has the same.
+// An attacker gains nothing by showing a rank the signed value of an earlier session. Rank 0 knows
+// the right session, and the rank takes part only if rank 0 proves that it has the same one.
 std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                   const std::optional<JobKey>& key) {
   std::string session = rank == 0 ? random_bytes(kRandomBytes) : "";
@@ -295,7 +296,8 @@ std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store, 
   return JobKey(key->sign("session " + session));
 }
 
-// The random bytes invalidate proofs that were shown earlier, or by a rank that has ended since.
+// The random bytes are new in every call, so that nobody can repeat an earlier proof, such as that
+// of a rank that has ended since.
 void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t networks,
                       Links& links) {
   std::vector<Challenge> challenges;

@@ -26,7 +26,7 @@ class NotOfThisJob : public MembershipError {
   using MembershipError::MembershipError;
 };
 
-// It is impossible to check who takes part; `why` is the reason.
+// libmuster cannot check who takes part; `why` is the reason.
 class CannotCheck : public MembershipError {
  public:
   explicit CannotCheck(const std::string& why);
@@ -42,12 +42,13 @@ class SignedStore : public c10d::Store {
   SignedStore(c10::intrusive_ptr<c10d::Store> store, JobKey key);
 
   [[nodiscard]] const JobKey& key() const { return key_; }
-  // The last exception of `get`, for callers that only see the exception by which Gloo replaced it.
+  // The message of the last exception that `get` threw; "" if there was none. For callers that see
+  // only the exception with which Gloo replaced it.
   [[nodiscard]] std::string refusal() const;
-  // The value that was set, or else the first that was read; empty if there is none.
+  // The value that this process set under `name`, or else the first that it read; "" if there is
+  // neither.
   [[nodiscard]] std::string known(const std::string& name) const;
-  // A digest of all values that were set, or else the first that were read. It is the same on all
-  // ranks if they use the same addresses.
+  // A digest of all `known` values. It is the same on all ranks if they use the same addresses.
   [[nodiscard]] std::string digest() const;
 
   c10::intrusive_ptr<c10d::Store> clone() override;
@@ -73,10 +74,11 @@ class SignedStore : public c10d::Store {
   std::string refusal_;
 };
 
-// The key of this session, which is the time between the first and the last group of a process. It
-// invalidates everything that was signed earlier with the same job key. Rank 0 chooses it and
-// shares it through the store. Nothing if the job has no key. Throws std::runtime_error if only one
-// of this rank and rank 0 has a job key.
+// Returns the key of this session, which lasts as long as the processes that are the ranks. It
+// derives from the job key and from random bytes that rank 0 shares through the store, so that
+// signatures of an earlier session with the same job key are not valid. Returns nothing if the job
+// has no key. Throws std::runtime_error if this rank has a job key and rank 0 does not, or the
+// reverse.
 [[nodiscard]] std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store,
                                                 int rank, const std::optional<JobKey>& key);
 
@@ -88,15 +90,16 @@ class Links {
   virtual void look() = 0;  // call this when all ranks are connected, before the functions below
   // A text that must be the same on all ranks of the group.
   [[nodiscard]] virtual std::string agreed() const = 0;
-  // Our end of the connection that we opened to this rank; empty if that rank opened it.
+  // Our end of the connection that we opened to rank `other`; "" if that rank opened it.
   [[nodiscard]] virtual std::string opened(std::size_t network, int other) const = 0;
-  // Whether we accepted a connection from this end, which is padded with zeros to kEndBytes.
+  // Whether we accepted a connection from `end`, which is padded with zeros to kEndBytes.
   [[nodiscard]] virtual bool accepted(std::size_t network, const std::string& end) const = 0;
 };
 
-// Every rank proves to every other that it has the key, on each network that connects the group,
-// and both make sure that nobody is between them. Throws MembershipError if that fails on this or
-// another rank.
+// On each network that connects the group, every rank proves to every other that it has the key,
+// and every two ranks make sure that nobody stands between them. Throws MembershipError if a check
+// of this rank fails. If a check fails only on another rank, that rank leaves, and the broken
+// exchange throws here.
 void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t networks,
                       Links& links);
 

@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-constexpr size_t kModelsCompared = 8;  // different models to compare; each costs a broadcast
+constexpr size_t kModelsCompared = 8;  // different models, at most; each costs a broadcast
 constexpr size_t kLinesShown = 10;
 
 std::string bracketed(at::IntArrayRef numbers) {
@@ -117,7 +117,8 @@ std::vector<Variant> variants(const std::string& tensor,
   return found;
 }
 
-// For models that have the same tensors but registered them in different orders.
+// Describes the first difference between models that have the same tensors but registered them in
+// different orders. "" if there is none.
 std::string order_difference(const std::vector<RankedManifest>& models) {
   for (size_t at = 0; at < models[0].lines.size(); ++at) {
     for (size_t other = 1; other < models.size(); ++other) {

@@ -26,12 +26,13 @@ struct RankedManifest {
   std::vector<int> ranks;
 };
 
-// The differences, one tensor per line: "parameter fc1.weight: float32 [10, 5] on ranks 0,2-3,
-// float32 [10, 6] on rank 1".
+// Describes how the models differ, one tensor per line: "parameter fc1.weight: float32 [10, 5] on
+// ranks 0,2-3, float32 [10, 6] on rank 1". If only the order of the tensors differs, names the
+// first place where it does.
 [[nodiscard]] std::string differences(const std::vector<RankedManifest>& models);
 
-// Collective. If models differ, throws std::runtime_error with the differences on all ranks. Costs
-// one all-reduce of 16 bytes if they are equal.
+// Collective. If the models differ, every rank throws std::runtime_error with the differences. If
+// they are equal, costs one all-reduce of 16 bytes.
 void check_agreement(c10d::ProcessGroup& group, const Manifest& mine);
 
 }  // namespace muster

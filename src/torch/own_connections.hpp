@@ -12,7 +12,8 @@ namespace muster {
 using SocketEnd = std::string;
 constexpr std::size_t kEndBytes = 24;  // the longest SocketEnd
 
-// Takes the beginning of a sockaddr. Empty if the family is neither IPv4 nor IPv6.
+// Takes the bytes of a sockaddr, at least as many as a sockaddr_in6 has. Returns "" if there are
+// fewer, or if the family is neither IPv4 nor IPv6.
 [[nodiscard]] SocketEnd socket_end(const std::string& address);
 
 struct Connection {
@@ -22,7 +23,8 @@ struct Connection {
   friend auto operator<=>(const Connection&, const Connection&) = default;
 };
 
-// Throws std::runtime_error if the kernel does not report them.
+// Returns the established connections. Throws std::runtime_error if the kernel does not report
+// them.
 [[nodiscard]] std::set<Connection> own_connections();
 
 }  // namespace muster

@@ -7,14 +7,16 @@
 
 namespace muster {
 
-// The states of the CPU's generator and, if there is one, the current device's.
+// Returns the state of the CPU's generator and, if there is a CUDA device, that of the current
+// device's generator.
 [[nodiscard]] std::string random_state();
-// Splits the bytes into the states of the generators, at least one. Does not depend on PyTorch.
-// Throws std::runtime_error for bytes that `random_state` did not produce.
+// Splits the bytes into one state per generator, at least one. Does not depend on PyTorch. Throws
+// std::runtime_error for bytes that `random_state` did not produce.
 [[nodiscard]] std::vector<std::string> split_random_state(const std::string& state);
 // Throws as split_random_state does.
 void set_random_state(const std::string& state);
-// For a rank without a stored state: gives it a seed of its own, which differs after every step.
+// Seeds the generators of a rank that has no stored state. The seed differs between ranks and
+// steps.
 void seed_anew(int64_t step, int rank);
 
 }  // namespace muster

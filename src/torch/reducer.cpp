@@ -14,9 +14,10 @@
 namespace muster {
 namespace {
 
-// Buckets in the order in which the backward pass probably produces gradients, last parameter
-// first. There is one bucket until the first step has shown the real order. If each step may use
-// different parameters, that never happens, and these buckets are final.
+// Returns the buckets in the order in which the backward pass probably produces gradients, last
+// parameter first. Their size is not limited, because the Reducer rebuilds them when the first step
+// has shown the real order. If each step may use different parameters, it never rebuilds them, so
+// the limits apply here.
 std::vector<std::vector<size_t>> first_buckets(const std::vector<at::Tensor>& tensors,
                                                const std::vector<bool>& sparse,
                                                const ReducerOptions& options) {
@@ -61,11 +62,12 @@ std::shared_ptr<c10d::Reducer> make_reducer(const std::vector<ReducedParameter>&
   );
   if (options.static_graph) reducer->set_static_graph();
   // When the set of unused parameters changes, the Reducer writes to its logger without checking
-  // that it has one. The logger owns the Reducer, so a pointer to the logger keeps both alive.
+  // that it has one. The logger owns the Reducer, so the returned pointer shares the logger's
+  // ownership and keeps both alive.
   auto logger = std::make_shared<c10d::Logger>(reducer);
   reducer->set_logger(logger);
   if (options.fixed_buckets) {
-    // Pretends that a first step has shown this order; the buckets are rebuilt only once.
+    // Pretends that a first step has shown this order. The Reducer rebuilds its buckets only once.
     reducer->push_rebuilt_params_for_all_indices();
     reducer->rebuild_buckets();
   }

@@ -1,5 +1,5 @@
-// Wraps c10d's Reducer. Its constructor differs between PyTorch's minor versions, so nothing else
-// may call it.
+// Creates c10d's Reducer. Its constructor differs between PyTorch's minor versions, so only
+// make_reducer may call it.
 #pragma once
 
 #include <memory>

@@ -62,7 +62,7 @@ c10::intrusive_ptr<c10d::Store> connect(const Job& job, std::chrono::millisecond
   options.port = static_cast<std::uint16_t>(job.master->port);
   options.isServer = job.rank == 0 && !job.agent_store;
   options.numWorkers = static_cast<std::size_t>(job.size);
-  options.waitWorkers = false;  // missing ranks are found out by name instead
+  options.waitWorkers = false;  // who_is_missing names the missing ranks instead
   options.timeout = timeout;
   try {
     if (options.isServer) options.masterListenFd = bind_master(job);
@@ -94,8 +94,8 @@ SharedStore make_shared_store(const Job& job, std::chrono::milliseconds timeout)
   return made;
 }
 
-// Never destroyed: rank 0 serves until the process ends, because others may still read after its
-// groups are gone.
+// The store is never destroyed: rank 0 serves it until the process ends, because other ranks may
+// still read from it after rank 0's groups are gone.
 const SharedStore& shared_store(const Job& job, std::chrono::milliseconds timeout) {
   static std::mutex mutex;
   static auto* const store = new SharedStore();
@@ -168,7 +168,7 @@ std::optional<std::string> who_is_missing(c10d::Store& store, int size) try {
 
 void say_told(c10d::Store& store, int rank) noexcept try {
   say(store, "told", rank);
-} catch (const std::exception&) {  // then nobody waits for it
+} catch (const std::exception&) {  // without the store, nobody waits for this rank either
 }
 
 void wait_until_told(c10d::Store& store, int size, std::chrono::milliseconds at_most) noexcept try {

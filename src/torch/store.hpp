@@ -14,25 +14,27 @@
 namespace muster {
 
 struct GroupStore {
-  std::string group;                        // prefix of this group's part of the store
+  std::string group;                        // prefix of the names in this group's part of the store
   c10::intrusive_ptr<c10d::Store> open;     // anyone who reaches the port can write to it
   c10::intrusive_ptr<c10d::Store> trusted;  // the same, but protected if the job has a key
   c10::intrusive_ptr<SignedStore> guard;    // protects `trusted`; null if the job has no key
 };
 
-// Each process has one store, with a separate part for each group. Rank 0 serves it at the master
-// address unless torchrun's agent does. A job with a single rank keeps it in memory. Throws
-// std::runtime_error.
+// Returns this group's part of the job's store, to which each process connects only once. Rank 0
+// serves the store at the master address unless torchrun's agent does. A job with a single rank
+// keeps it in memory. Throws std::runtime_error.
 [[nodiscard]] GroupStore store_of(const Job& job, const std::string& group,
                                   std::chrono::milliseconds timeout);
 
-// Each rank reports its arrival. A rank that waited in vain asks which ranks are missing: "rank 1"
-// or "ranks 1, 2, 5"; empty if all arrived; none if the store does not answer.
+// Each rank reports its arrival with say_here. A rank that has waited in vain calls who_is_missing,
+// which returns "rank 1" or "ranks 1, 2, 5", "" if all ranks have arrived, and nothing if the store
+// does not answer.
 void say_here(c10d::Store& store, int rank);
 [[nodiscard]] std::optional<std::string> who_is_missing(c10d::Store& store, int size);
 
-// A rank that has asked confirms it with say_told. Before the process that serves the store ends,
-// it waits until all arrived ranks have confirmed, because afterwards there is nobody to ask.
+// A rank that has the answer of who_is_missing calls say_told. The process that serves the store
+// calls wait_until_told before it ends, which waits until all arrived ranks have called say_told:
+// afterwards, there is no store left to ask.
 void say_told(c10d::Store& store, int rank) noexcept;
 void wait_until_told(c10d::Store& store, int size, std::chrono::milliseconds at_most) noexcept;
 

@@ -12,7 +12,7 @@ using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Over all ranks together, one value per channel.
+// Statistics over all ranks together, with one value per channel.
 struct Statistics {
   Tensor mean;
   Tensor variance;   // biased
@@ -52,8 +52,8 @@ Tensor own_statistics(const Tensor& input) {
   return packed;
 }
 
-// A single all-gather costs the latency of one message. Summing squares instead would lose
-// precision by cancellation.
+// Gathers the ranks' means and variances in a single collective, to pay its latency only once.
+// Summing squares instead would lose precision by cancellation.
 Statistics joint_statistics(const GroupPtr& group, const Tensor& input) {
   std::vector<Tensor> own{own_statistics(input)};
   std::vector<std::vector<Tensor>> gathered(1);
@@ -115,8 +115,8 @@ class Normalise : public torch::autograd::Function<Normalise> {
         along_channels(scale, input);
     Tensor for_weight, for_bias;
     if (weight.defined()) {
-      // Only this rank's part: it is reduced between ranks later, like the gradient of any
-      // parameter.
+      // Only this rank's part. Like the gradient of any parameter, it is reduced between ranks
+      // later.
       for_weight = (own[1] * inverse).to(weight.scalar_type());
       for_bias = own[0].to(weight.scalar_type());
     }
@@ -156,7 +156,8 @@ double SyncBatchNormImpl::next_momentum() {
 Tensor SyncBatchNormImpl::forward(const Tensor& input) {
   _check_input_dim(input);
   if (!is_training()) {
-    // One rank may call this alone; without running statistics it uses its own batch.
+    // No collective, because one rank may evaluate alone. Without running statistics, it uses those
+    // of its own batch.
     return torch::batch_norm(input, weight, bias, running_mean, running_var,
                              /*training=*/!options.track_running_stats(), /*momentum=*/0,
                              options.eps(), /*cudnn_enabled=*/true);

@@ -27,10 +27,12 @@ struct TensorHeader {
 constexpr const char* kMetadata = "__metadata__";   // never the name of a tensor
 constexpr uint64_t kMostHeaderBytes = 100'000'000;  // the limit of all readers of the format
 
-// The size of one element; throws std::runtime_error for types that the format does not have.
+// Returns the size of one element. Throws std::runtime_error for types that the format does not
+// have.
 [[nodiscard]] uint64_t element_bytes(const std::string& type);
 
-// The size of such a tensor; throws if it cannot exist.
+// Returns the size of a tensor with this type and shape. Throws std::runtime_error if the type is
+// unknown or no memory could hold the tensor.
 [[nodiscard]] uint64_t bytes_of(const std::string& type, const std::vector<int64_t>& shape);
 
 // The header's bytes, with the length in front.

@@ -9,7 +9,8 @@
 
 namespace muster {
 
-// Small enough to stay in the CPU's caches between checksum and read or write.
+// Bytes to read or write at a time. Few enough that a piece is still in the CPU's caches when its
+// checksum is computed.
 constexpr size_t kPiece = 4 << 20;
 
 // Reads the whole file. `into` returns the memory for each tensor, or null if the caller does not
@@ -18,7 +19,7 @@ constexpr size_t kPiece = 4 << 20;
                                              const std::function<char*(const TensorPlace&)>& into,
                                              std::map<std::string, std::string>* metadata);
 
-// Computes the checksums only. Apart from the header, it never has more than a few MiB in memory.
+// Computes only the checksums. Apart from the header, never holds more than a few MiB in memory.
 [[nodiscard]] FileChecksums read_checksums(const std::string& path);
 
 }  // namespace muster

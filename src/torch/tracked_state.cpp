@@ -215,8 +215,8 @@ CollectedState TrackedState::collect() const {
   return all;
 }
 
-// An optimizer has no state before its first step, so its tensors are checked against its
-// parameters.
+// An optimizer has no state before its first step, so the tensors for it are checked against the
+// parameters of its model.
 void TrackedState::check(const NamedTensors& tensors) const {
   Differences differences;
   std::set<std::string> known;

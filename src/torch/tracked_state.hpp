@@ -13,7 +13,8 @@
 
 namespace muster {
 
-// The tensors are the model's own, not copies.
+// The tensors are not copies but those of the models and optimizers themselves, except for an
+// optimizer's counts of steps.
 struct CollectedState {
   NamedTensors tensors;
   std::set<std::string> buffers;  // names in `tensors` whose values may differ between ranks
@@ -31,8 +32,8 @@ class TrackedState {
 
   [[nodiscard]] CollectedState collect() const;
 
-  // Checks everything before it changes anything; throws std::runtime_error that says what differs.
-  // Takes the result of an earlier `collect`. Unknown names are rejected.
+  // Restores the result of an earlier `collect`. Checks everything before it changes anything, and
+  // throws std::runtime_error that says what differs. Rejects unknown names.
   void restore(const NamedTensors& tensors, const CheckpointValues& values);
 
  private:

@@ -16,8 +16,8 @@ constexpr std::size_t kLongestWord = 20;
 constexpr const char* kOther = "Options";
 constexpr const char* kOtherCommands = "Subcommands";
 
-// The accepted values as "a,b,c", from CLI11's type name "TEXT:{a,b,c}". Empty if any value is
-// accepted.
+// Returns the accepted values as "a,b,c", from CLI11's type name "TEXT:{a,b,c}". Empty if any value
+// is accepted.
 std::string choices(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find('{');
@@ -39,7 +39,7 @@ bool choices_are_short(const CLI::Option& option) {
   return !all.empty() && all.size() <= kLongestWord;
 }
 
-// For example "-H, --hosts HOSTS". A flag without a short name is indented as if it had one.
+// Returns "-H, --hosts HOSTS". A flag without a short name is indented as if it had one.
 std::string left_side(const CLI::Option& option) {
   if (option.get_positional()) return option.get_name(true);
   const auto& shorts = option.get_snames();
@@ -50,7 +50,7 @@ std::string left_side(const CLI::Option& option) {
   return word.empty() ? text : text + " " + word;
 }
 
-// For example " (also --host, -w)", or " (off: --no-augment)" for a flag with an opposite.
+// Returns " (also --host, -w)", or " (off: --no-augment)" for a flag with an opposite.
 std::string other_names(const CLI::Option& option) {
   std::string names;
   std::string off;
@@ -67,7 +67,7 @@ std::string other_names(const CLI::Option& option) {
   return (names.empty() ? "" : " (also " + names + ")") + off;
 }
 
-// The description, followed by the option's choices, default and other spellings.
+// Returns the description, followed by the option's choices, default and other spellings.
 std::string right_side(const CLI::Option& option) {
   std::string text = option.get_description();
   if (!choices(option).empty() && !choices_are_short(option) && !option.get_positional()) {

@@ -14,10 +14,10 @@ namespace muster::trainflags {
 // are wrapped, but its lines that begin with a blank are kept.
 [[nodiscard]] std::shared_ptr<CLI::Formatter> help_formatter(std::string program = {});
 
-// The word for an option's value: "SECONDS", "cpu|cuda|auto". Empty if it takes no value.
+// Returns the word for an option's value: "SECONDS", "cpu|cuda|auto". Empty if it takes no value.
 [[nodiscard]] std::string value_word(const CLI::Option& option);
 
-// The values that an option accepts; empty if it accepts any.
+// Returns the values that an option accepts; empty if it accepts any value.
 [[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option);
 
 // One row of --help, also used for man pages. `left` is indented if a flag has no short name.
@@ -32,13 +32,13 @@ struct HelpGroup {
 [[nodiscard]] std::vector<HelpGroup> option_groups(const CLI::App& command);
 [[nodiscard]] std::vector<HelpGroup> command_groups(const CLI::App& command);
 
-// Explains how to write SECONDS; empty if no flag of the command takes such a value.
+// Returns a sentence on how to write SECONDS; empty if no flag of the command takes such a value.
 [[nodiscard]] std::string note_about_seconds(const CLI::App& command);
 
-// "muster hosts [FLAGS]"; `name` is the command's full name.
+// Returns "muster hosts [FLAGS]"; `name` is the command's full name.
 [[nodiscard]] std::string usage_line(const CLI::App& command, const std::string& name);
 
-// The part of the usage line after the flags: "PROGRAM [ARGUMENTS]". May be empty.
+// Returns the part of the usage line after the flags: "PROGRAM [ARGUMENTS]". May be empty.
 [[nodiscard]] std::string program_word(const CLI::App& command);
 
 }  // namespace muster::trainflags

@@ -1,5 +1,6 @@
 // The models of the trainers: their names, data sets and defaults. programs/train/models.cpp
-// creates the networks. Uses neither torch nor {fmt}, because both sides contain it.
+// creates the networks. Uses neither torch nor {fmt}, because this code is part of both muster and
+// the training side.
 #pragma once
 
 #include <cstdint>
@@ -52,11 +53,11 @@ inline constexpr Model kModels[] = {
 // The name must be in kModels.
 [[nodiscard]] const Model& model_named(const std::string& name);
 
-// For example "mnist, resnet18 or resnet50".
+// Returns "mnist, resnet18 or resnet50", with the given separators.
 [[nodiscard]] std::string model_names(const std::string& between = ", ",
                                       const std::string& before_last = " or ");
 
-// The defaults of each model, for the end of a help text.
+// Returns the defaults of each model, for the end of a help text.
 [[nodiscard]] std::string defaults_text();
 
 }  // namespace muster::trainflags

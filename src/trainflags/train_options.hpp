@@ -1,5 +1,5 @@
 // The flags of the trainers, which `muster train` reads on the launcher and muster-train on every
-// rank. Uses neither torch nor {fmt}, because both sides contain it.
+// rank. Uses neither torch nor {fmt}, because this code is part of both programs.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ inline constexpr const char* kTrainGroup = "Training";
 void add_train_options(CLI::App& command, TrainOptions& options);
 void add_threads_option(CLI::App& command, TrainOptions& options);
 
-// The flags that the user gave, as words for another command line: either the trainers' flags or
-// all others. Does not include the model.
+// Returns the flags that the user gave, as words for another command line: either the trainers'
+// flags or all others. Does not include the model.
 [[nodiscard]] std::vector<std::string> given_words(const CLI::App& command, bool of_trainer);
 
 }  // namespace muster::trainflags

@@ -19,7 +19,7 @@ constexpr double kEndedFor = 2;
 constexpr double kTogether = 1;
 constexpr double kLeavingFor = 5;  // seconds
 constexpr double kLongWait = 10;   // seconds
-constexpr double kInputFor = 5;    // seconds for a pipe, which may still deliver something
+constexpr double kInputFor = 5;    // seconds, if input is a pipe, which may still deliver something
 constexpr double kSlowDisk = 120;  // seconds, since written data may take long to reach a disk
 constexpr double kLoopFor = 120;
 constexpr double kComputing = 0.1;  // share of a CPU
@@ -28,7 +28,8 @@ constexpr double kGapsOfComputing = 10;  // multiples of the longest earlier pau
 constexpr std::size_t kMostOthers = 4;
 constexpr double kSilentHostFor = 5;  // seconds, if connections confirm it
 
-// Ranks that others wait for, including those that have begun an operation but keep it from ending.
+// Returns the ranks that others wait for, including those that have begun an operation but do
+// something else, so that it cannot end.
 Ranks suspects_of(const Case& the) {
   Ranks suspects = the.waits.culprits;
   const auto add = [&](const RankReading* rank) {
@@ -39,7 +40,8 @@ Ranks suspects_of(const Case& the) {
     if (!gathering.missing.empty()) continue;
     for (const RankReading* rank : gathering.begun_elsewhere) add(rank);
   }
-  // A healthy rank is never stopped, so it is suspicious even if nobody is known to wait for it.
+  // A healthy rank is never stopped. So a stopped rank is suspicious even if no rank is known to
+  // wait for it.
   for (const RankReading& rank : the.ranks) {
     if (rank.activity == Activity::kStopped) add(&rank);
   }
@@ -66,8 +68,8 @@ const Gathering* gathering_of(const Case& the, const Ranks& ranks) {
   return most;
 }
 
-// Those of `ranks` that are missing in the gathering. If none is, or the gathering is null, all of
-// `ranks`.
+// Returns those of `ranks` that are missing in the gathering, or all of `ranks` if none is missing
+// there or the gathering is null.
 Ranks missing_in(const Gathering* gathering, const Ranks& ranks) {
   if (gathering == nullptr) return ranks;
   Ranks missing;
@@ -142,8 +144,8 @@ bool at_terminal(const Ranks& ranks) {
   });
 }
 
-// A slow read delivers some bytes. But written data, or a page of a memory-mapped file, can be on
-// its way to or from the disk for long.
+// Whether a rank that sleeps uninterruptibly may merely use a slow disk. A slow read delivers some
+// bytes. But written data, or a page of a memory-mapped file, can be under way for a long time.
 bool may_be_slow_disk(const RankReading& rank) {
   if (rank.io_bytes > 0) return true;
   const std::string call = rank.subject == nullptr ? std::string() : rank.subject->call;
@@ -151,7 +153,7 @@ bool may_be_slow_disk(const RankReading& rank) {
          call.find("sync") != std::string::npos;
 }
 
-// After how many seconds the ranks are accused.
+// Returns how many seconds others must have waited before the ranks are accused.
 double limit_for(Activity activity, const Ranks& ranks, const Gathering& gathering,
                  const Patience& patience) {
   switch (activity) {
@@ -202,7 +204,7 @@ Verdict works(const Case& the, const Ranks& ranks, const Gathering* gathering) {
   return about(the, std::move(verdict), ranks);
 }
 
-// Names no operation, because the sentence before has just done so.
+// Like waits_clause, but names no operation, because the sentence before has just done so.
 std::string waits_in_it(const Case& the, const Gathering& gathering) {
   const std::size_t n = gathering.waiting.size();
   const Patience patience = patience_of(the.scene, gathering);
@@ -215,7 +217,7 @@ std::string waits_in_it(const Case& the, const Gathering& gathering) {
                      time);
 }
 
-// Adds ranks that are missing in the same operation for another reason.
+// Adds details about ranks that are missing in the same operation for another reason.
 void add_others(const Case& the, const Ranks& accused, const Gathering& gathering,
                 Verdict& verdict) {
   std::size_t shown = 0;
@@ -271,8 +273,8 @@ std::optional<Verdict> judge_silent_hosts(const Case& the) {
   return about(the, std::move(verdict), silent);
 }
 
-// The rank that ended first, which is the cause, and those that ended in the same way at the same
-// time.
+// Returns the rank that is the cause, with those that ended in the same way at the same time. The
+// cause is the rank that failed first or, if none failed, the one that ended first.
 Ranks first_to_end(const Ranks& ended) {
   const RankReading* first =
       *std::max_element(ended.begin(), ended.end(), [](const RankReading* a, const RankReading* b) {
@@ -293,8 +295,8 @@ std::optional<Verdict> judge_ended(const Case& the, const Ranks& suspects) {
   const Ranks ranks = first_to_end(ended);
   const Gathering* gathering = gathering_of(the, ranks);
   if (gathering == nullptr) return std::nullopt;
-  // A rank that ended successfully no longer takes part in operations of smaller groups, and only a
-  // recorder knows which groups those are.
+  // A rank that ended successfully may not belong to the operation's group. Only a recorder knows
+  // which ranks do, except at the rendezvous, which needs all.
   const bool needs_all = gathering->recorded || gathering->what == Gathering::What::kRendezvous;
   if (!needs_all && !has_failed(*ranks.front())) return std::nullopt;
   Patience patience = patience_of(the.scene, *gathering);
@@ -363,7 +365,7 @@ std::optional<Verdict> judge_time_out(const Case& the) {
     if (rank.activity == Activity::kEnded && rank.state->timed_out) impatient.push_back(&rank);
   }
   if (impatient.empty()) return std::nullopt;
-  double first_ago_s = 0;  // when the first time-out happened
+  double first_ago_s = 0;  // how long ago the first time-out happened
   for (const RankReading* rank : impatient) {
     first_ago_s = std::max(first_ago_s, rank->state->ended_ago_s);
   }
@@ -371,7 +373,7 @@ std::optional<Verdict> judge_time_out(const Case& the) {
   for (const RankReading& rank : the.ranks) {
     const auto& waiting = the.waits.waiting;
     const bool waits = std::find(waiting.begin(), waiting.end(), &rank) != waiting.end();
-    // Ranks that have ended since then are consequences.
+    // Ranks that ended after the first time-out ended as a consequence.
     const bool ended_since =
         rank.activity == Activity::kEnded && rank.state->ended_ago_s <= first_ago_s;
     if (!waits && !gave_up(rank) && !ended_since) suspects.push_back(&rank);

@@ -14,7 +14,7 @@
 namespace muster::why {
 namespace {
 
-constexpr std::size_t kMostGroups = 8;   // of stacks, process groups or other things
+constexpr std::size_t kMostGroups = 8;   // lines, stacks or process groups shown per section
 constexpr std::size_t kMostFrames = 14;  // per stack
 constexpr std::size_t kInnermost = 4;    // innermost frames that are always shown
 constexpr std::size_t kLongestLine = 160;
@@ -22,7 +22,7 @@ constexpr std::size_t kTextWidth = 80;
 
 using inspect::Operation;
 
-// Ranks with the same text are grouped. Texts of few ranks come first.
+// Texts, each with the ranks that have it. Texts of few ranks come first.
 using Folded = std::vector<std::pair<std::string, Ranks>>;
 
 Folded folded(const std::vector<std::pair<std::string, const RankReading*>>& lines) {
@@ -52,7 +52,7 @@ std::string operation_text(const Operation& operation) {
   return text;
 }
 
-// For example "all_reduce #11 [[4]] ended, in all_reduce #12 [[4]]".
+// Returns, for example, "last ended all_reduce #11 [[4]], waits in all_reduce #12 [[4]]".
 std::string progress_text(const inspect::Group& group) {
   const Operation* ended = nullptr;
   std::vector<std::string> pending;
@@ -98,7 +98,8 @@ std::string frames_text(std::size_t count) {
   return fmt::format("{} {}", count, verb(count, "frame", "frames"));
 }
 
-// Frames without a name, as in a program without symbols, are only counted.
+// Returns one line per frame. Frames without a name, as in a program without symbols, are only
+// counted.
 std::vector<std::string> frame_lines(const inspect::Stack& stack) {
   std::vector<std::string> lines;
   std::size_t nameless = 0;

@@ -9,7 +9,7 @@ namespace muster::why {
 namespace {
 
 constexpr double kComputes = 0.05;              // share of a CPU
-constexpr std::int64_t kReadsOrWrites = 65536;  // bytes; a heartbeat needs less
+constexpr std::int64_t kReadsOrWrites = 65536;  // bytes; more than heartbeats need
 
 bool advances(const inspect::RankView& rank) {
   return std::any_of(rank.groups.begin(), rank.groups.end(), [](const inspect::Group& group) {

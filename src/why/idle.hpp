@@ -5,7 +5,8 @@
 
 namespace muster::why {
 
-// True if every running rank was seen, no collective advanced, and no rank computed, read or wrote.
+// True if ranks run, all of them were seen, no collective advanced, and no rank computed, read or
+// wrote.
 // A rank that waits in a collective over MPI or NCCL may use a whole CPU. That does not count as
 // computing if the rank's recorder shows the collective.
 [[nodiscard]] bool is_idle(const Scene& scene);

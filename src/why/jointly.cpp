@@ -51,13 +51,14 @@ double window_of(const Scene& scene) {
   return window;
 }
 
-// For example "rank 0 (n1) waits in recv for rank 1".
+// Returns, for example, "rank 0 (n1) waits in recv for rank 1".
 std::string step_text(const Step& step, const RankReading& next) {
   return fmt::format("{} waits in {} for rank {}", rank_names({step.rank}),
                      name_of(*step.gathering), next.rank);
 }
 
-// All gatherings that the circle's ranks wait in, each once; those with the fewest ranks last.
+// Returns the gatherings of the circle's steps, each once; those with the fewest waiting ranks come
+// last.
 std::vector<const Gathering*> gatherings_of(const Case& the, const std::vector<Step>& circle) {
   std::vector<const Gathering*> found;
   for (const Gathering& gathering : the.waits.gatherings) {
@@ -86,8 +87,8 @@ std::set<int> members_of(const Gathering& gathering) {
   return members;
 }
 
-// For two groups with the same ranks: if most ranks wait in one and a few in the other, the few
-// have diverged from the others.
+// Whether these are two gatherings of the same ranks, of which most wait in one and a few in the
+// other. The few have then diverged from the others.
 bool few_have_left(const std::vector<const Gathering*>& gatherings) {
   if (gatherings.size() != 2) return false;
   const Gathering& most = *gatherings.front();
@@ -95,7 +96,8 @@ bool few_have_left(const std::vector<const Gathering*>& gatherings) {
   return few.waiting.size() < most.waiting.size() && members_of(most) == members_of(few);
 }
 
-// Without sequence numbers, only different operations prove that ranks have diverged.
+// Whether the circle shows that ranks have diverged into different operations. Without sequence
+// numbers, there is no other proof that they have.
 bool are_different_operations(const std::vector<const Gathering*>& gatherings) {
   if (gatherings.size() < 2) return false;
   if (all_messages(gatherings)) return false;
@@ -105,8 +107,8 @@ bool are_different_operations(const std::vector<const Gathering*>& gatherings) {
   });
 }
 
-// A rank may leave these collectives before the others have entered them, or even if the others use
-// a different root. So a rank that has continued need not be wrong.
+// Whether a rank may leave the collective before the others have entered it, or even if they use a
+// different root. A rank that has continued then need not be wrong.
 bool may_be_left_early(const Gathering& gathering) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"broadcast", "reduce", "gather", "scatter", "broadcast_object_list", "gather_object",
@@ -115,14 +117,15 @@ bool may_be_left_early(const Gathering& gathering) {
   return std::find(kNames.begin(), kNames.end(), gathering.operation) != kNames.end();
 }
 
-// Ranks that have made equal progress, and the gatherings in which they wait.
+// Ranks that have made equal progress, and a gathering in which they wait.
 struct Side {
   const Gathering* gathering = nullptr;
   Ranks ranks = {};
   std::string name = {};
 };
 
-// Groups that do the same in parallel, such as the columns of a grid, count as one side.
+// Returns the side of all ranks that wait in an operation like this one. Groups that do the same in
+// parallel, such as the columns of a grid, are one side.
 Side side_of(const Case& the, const Gathering& as) {
   Side side{.gathering = &as, .name = name_of(as)};
   std::size_t groups = 0;
@@ -203,7 +206,8 @@ Verdict in_circle(const Case& the, const std::vector<Step>& circle, const Circle
   return about(the, std::move(verdict), ranks);
 }
 
-// For messages, stacks do not show the peer.
+// The verdict if all ranks of the circle are in sends and receives that only stacks show. Stacks do
+// not show the peer, so it names no circle.
 Verdict all_in_messages(const Case& the, const std::vector<const Gathering*>& gatherings,
                         const CircleTime& time) {
   Verdict verdict{.kind = Kind::kEverybodyWaits, .hang = true};
@@ -221,7 +225,7 @@ Verdict all_in_messages(const Case& the, const std::vector<const Gathering*>& ga
   return about(the, std::move(verdict), ranks);
 }
 
-// For ranks in calls of the same name at different places in the program.
+// The verdict if ranks are in calls of the same name but at different places in the program.
 std::optional<Verdict> at_several_places(const Case& the, const Gathering& gathering) {
   std::map<std::string, Ranks> places;
   for (const RankReading* rank : gathering.waiting) {
@@ -306,8 +310,8 @@ std::optional<Verdict> judge_mismatch(const Case& the) {
 
 std::optional<Verdict> judge_transport(const Case& the) {
   if (the.links.connections.empty() || the.waits.waiting.empty()) return std::nullopt;
-  // The reason why a rank is not in its collective is more important than the state of its
-  // connections meanwhile.
+  // If a rank's activity explains why it is missing from its collective, that matters more than the
+  // state of connections.
   const auto& culprits = the.waits.culprits;
   const bool explained = std::any_of(culprits.begin(), culprits.end(), [](const RankReading* rank) {
     return rank->activity != Activity::kIdle && rank->activity != Activity::kUnseen;

@@ -11,8 +11,8 @@ namespace muster::why {
 namespace {
 
 constexpr double kPatience = 30;  // seconds, at least
-// seconds; ranks that poll look alike even when they advance, but two stacks in the same call are a
-// sign
+// In seconds, for ranks that poll: these look the same whether or not they advance. The shorter
+// limit holds if two stacks show each of them in the same call.
 constexpr double kPollingPatience = 60;
 constexpr double kLongPollingPatience = 300;
 constexpr double kGaps = 3;  // multiples of the longest earlier pause
@@ -22,14 +22,15 @@ constexpr std::size_t kMostSignalHosts = 6;  // hosts named in one line
 constexpr std::size_t kMostConnections = 4;
 constexpr double kOverload = 1.5;  // runnable processes per CPU
 
-// For example "it finished all_reduce #1841 and has begun no collective since".
+// Returns "all_reduce #1841 was the last collective of rank 3, begun 94 s ago"; "" if the rank has
+// a pending one or none at all.
 std::string last_operation(const RankReading& rank) {
   if (rank.view == nullptr) return {};
   const inspect::Operation* last = nullptr;
   std::string group_name;
   for (const inspect::Group& group : rank.view->groups) {
     for (const inspect::Operation& operation : group.operations) {
-      if (!operation.done) return {};  // already named among the waiting ranks
+      if (!operation.done) return {};  // the text about waiting ranks names this one
       if (last != nullptr && operation.age_s > last->age_s) continue;
       last = &operation;
       group_name = is_default(group) ? "" : " of group " + group.name;
@@ -41,7 +42,8 @@ std::string last_operation(const RankReading& rank) {
                      seconds_text(last->age_s));
 }
 
-// Adds other signs from each host. Signs from the accused ranks' hosts come first.
+// Adds signs of trouble from all hosts, such as full disks. Those of the accused ranks' hosts come
+// first.
 void add_signals(const Case& the, const std::vector<std::string>& accused, Verdict& verdict) {
   std::map<std::string, std::vector<std::string>> hosts;  // by the text about them
   for (const auto& [host, lines] : the.scene.kernel_logs) {

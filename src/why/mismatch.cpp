@@ -61,7 +61,7 @@ bool wants_equal_sizes(const std::string& name, const std::string& backend) {
   return gathers_equal && (name == "all_gather" || name == "allgather");
 }
 
-// Equal for operations that match.
+// Returns the total number of elements and the types, which are equal if operations match.
 std::string shape_of(const Operation& operation) {
   std::uint64_t total = 0;
   for (const std::uint64_t elements : elements_of(operation.sizes)) total += elements;

@@ -19,9 +19,9 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr double kWorkingCpu = 0.5;   // share of a CPU: more than polling with pauses needs
 constexpr double kLoopingCpu = 0.6;   // share of a CPU, for one thread
 constexpr double kChangingCpu = 0.1;  // enough if the place in the program changes too
-constexpr double kScarceCpu = 0.02;   // share of a CPU, for a rank that is ready to run
+constexpr double kScarceCpu = 0.02;   // share of a CPU; a rank that waits for one still gets this
 constexpr double kStillCpu = 0.1;     // a rank that uses less counts as still
-constexpr double kPollingCpu = 0.3;  // at most, for polling with pauses in a call that Python names
+constexpr double kPollingCpu = 0.3;   // like kStillCpu, for polling in a call that Python names
 constexpr std::int64_t kWorkingIo = 1'000'000;  // bytes during the inspection
 constexpr std::size_t kFewestPlaces = 3;        // samples needed to show a loop
 constexpr std::size_t kMostLoopLines = 3;
@@ -54,14 +54,15 @@ const Process* main_of(const RankView& view) {
   for (const Process& process : view.processes) {
     if (view.pid != 0 && process.pid == view.pid) return &process;
   }
-  // Its pid is unknown, as in a quick look, so take the first process that is left.
+  // The main process has ended or is unknown, so take the first process that is left.
   for (const Process& process : view.processes) {
     if (!is_gone(process)) return &process;
   }
   return nullptr;
 }
 
-// The processes below the main process. A shell above it does not count.
+// Returns the running processes that the main process started, directly or indirectly. A shell
+// above it is not among them.
 std::vector<const Process*> descendants(const RankView& view, const Process& main) {
   std::set<pid_t> family{main.pid};
   std::vector<const Process*> found;
@@ -83,7 +84,8 @@ bool is_crowded(const HostView* host) {
   return host != nullptr && host->processors >= 1 && host->load > host->processors;
 }
 
-// On a host with more runnable processes than CPUs, a rank gets less of one than it could use.
+// Lowers a limit of CPU use if the host has more runnable processes than CPUs, because a rank then
+// gets less CPU time than it could use.
 double scaled_cpu(double cpu, const HostView* host) {
   return is_crowded(host) ? std::max(cpu * host->processors / host->load, kChangingCpu) : cpu;
 }
@@ -100,7 +102,8 @@ bool loops(const RankReading& reading) {
          lines.size() <= kMostLoopLines;
 }
 
-// The rank is ready to run, but other processes use nearly all of the CPUs.
+// Whether the rank is ready to run but hardly gets a CPU, because other processes use nearly all of
+// them.
 bool waits_for_processor(const RankReading& reading) {
   return is_crowded(reading.host_view) && reading.main->state == "R" && reading.cpu >= kScarceCpu;
 }
@@ -112,7 +115,7 @@ const Process* find_among(const std::vector<const Process*>& processes, Test tes
   return found == processes.end() ? nullptr : *found;
 }
 
-// If a rank's main process waits for a child process, that child explains the rank.
+// Whether the main process waits for a child process. If so, the child explains what the rank does.
 bool waits_for_descendants(const RankReading& reading) {
   return reading.stack.child || reading.stack.data_workers ||
          reading.main->call.starts_with("wait for a child") ||
@@ -145,14 +148,15 @@ Activity activity_of(RankReading& reading) {
     return Activity::kUninterruptible;
   }
   if (!works && (explains(reads_terminal) || reading.stack.input)) return Activity::kInput;
-  // A child process may well wait for input from the rank. But nobody writes to the rank itself.
+  // Only the main process counts here: a child may wait for input that the rank will send, but
+  // nobody writes to the rank's own standard input.
   if (!works && main.call.starts_with("read of standard input")) {
     reading.subject = &main;
     return Activity::kInput;
   }
   if (works) return Activity::kWorks;
   if (explains(waits_for_file_lock) || reading.stack.lock) return Activity::kLock;
-  // A process that runs all the time is more informative than one that sleeps.
+  // Of the processes below, the one that uses the most CPU time is the most informative.
   reading.subject = below.empty() ? &main : below.front();
   for (const Process* process : below) {
     if (process->cpu > reading.subject->cpu) reading.subject = process;
@@ -165,7 +169,8 @@ bool has_advanced(const RankView& view) {
                      [](const inspect::Group& group) { return group.done > group.done_before; });
 }
 
-// Python shows only that backward() runs. A rank that does not compute waits inside it.
+// The Python stack shows only that backward() runs. If the rank does not compute, it waits there
+// for other ranks.
 void read_backward(RankReading& reading) {
   if (!reading.stack.backward || reading.stack.native || reading.cpu >= kChangingCpu) return;
   reading.stack.in = In::kOperation;
@@ -220,8 +225,8 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
   } else if (view == nullptr) {
     reading.activity = Activity::kUnseen;
   } else if (reading.main == nullptr || is_gone(*reading.main)) {
-    // Without any process, the inspection could not look: a process that has ended would be listed
-    // as gone.
+    // If no process is listed at all, the inspection could not look, because it lists processes
+    // that have ended as gone.
     reading.activity = view->processes.empty() ? Activity::kUnseen : Activity::kEnded;
     reading.main = nullptr;
   } else {
@@ -229,7 +234,8 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
     const bool sampled = reading.stack.told_by_python && view->places.size() >= kFewestPlaces;
     reading.still = view->watched && reading.cpu < (sampled ? kPollingCpu : kStillCpu) &&
                     !places_differ(*view) && !reading.advanced;
-    // Python shows that the rank stays in the call, in whatever function its polling was seen.
+    // The Python samples prove that the rank stays in the call, so it does not matter in which
+    // function the native stack caught its polling.
     if (sampled && reading.still) reading.stack.spins = false;
     reading.stays = reading.stack.spins && stays_in_call(reading);
     reading.elsewhere = is_elsewhere(reading);

@@ -1,4 +1,5 @@
-// What each rank of a scene is doing by itself, before judging which ranks wait for which. Pure.
+// What each rank of a scene is doing, considered by itself. waits.hpp then finds out which ranks
+// wait for which. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace muster::why {
 
-// Only meaningful for a rank that does not wait for other ranks.
+// What a rank does. Only meaningful if it does not wait for other ranks.
 enum class Activity {
   kNotStarted,
   kEnded,
@@ -25,14 +26,14 @@ enum class Activity {
   kIdle,
 };
 
-// Refers to the Scene, which must outlive it.
+// What is known about one rank. Refers to the Scene, which must outlive it.
 struct RankReading {
   int rank = 0;
   std::string host = {};
   const RankState* state = nullptr;
   const inspect::HostView* host_view = nullptr;  // null if the host did not answer
   const inspect::RankView* view = nullptr;       // null if the rank was not seen
-  // Null if no process of the rank is left or was seen.
+  // The main process; null if no process of the rank is left, or none was seen.
   const inspect::Process* main = nullptr;
   // The process that explains the activity: the main process or a descendant. May be null.
   const inspect::Process* subject = nullptr;
@@ -41,23 +42,25 @@ struct RankReading {
   double cpu = 0;             // CPUs used by all its processes
   std::int64_t io_bytes = 0;  // of all its processes
   bool advanced = false;      // it completed collectives during the inspection
-  // Nothing moved during the inspection: hardly any CPU time, and always the same place.
+  // During the inspection the rank used hardly any CPU time and was always seen at the same place.
   bool still = false;
-  // A rank that spins in a wait for others was in the same call from the same place at the
-  // beginning and at the end.
+  // The rank spins in a wait for others. At the beginning and at the end of the inspection, it was
+  // in the same call, made from the same place in the program.
   bool stays = false;
-  // It does something that is not part of waiting for other ranks, even if an operation is pending,
-  // since that one may be asynchronous.
+  // The rank does something other than wait for other ranks. An operation may be pending all the
+  // same, because operations can be asynchronous.
   bool elsewhere = false;
 };
 
 // One per rank of the scene, in order.
 [[nodiscard]] std::vector<RankReading> read_ranks(const Scene& scene);
 
-// Whether it ended because others did not arrive in time, or because it lost the connection to one.
+// Whether the rank ended because others did not arrive in time, or because it lost its connection
+// to another rank.
 [[nodiscard]] bool gave_up(const RankReading& rank);
 
-// Whether a thread in this call may be waiting for another rank, or for anything else.
+// Whether a thread in this system call may be waiting for another rank. False for calls that always
+// wait for something else, such as a file or a child process.
 [[nodiscard]] bool may_wait_for_ranks(const std::string& call);
 
 }  // namespace muster::why

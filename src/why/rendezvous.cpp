@@ -13,9 +13,9 @@ namespace muster::why {
 namespace {
 
 constexpr double kStartPatience = 60;    // seconds: importing PyTorch takes long on slow disks
-constexpr double kUnansweredFor = 3;     // attempts to connect
+constexpr double kUnansweredFor = 3;     // seconds, for attempts to connect
 constexpr double kSilentForInput = 5;    // seconds, if no rank is known to wait for another
-constexpr double kAllAlikeFor = 60;      // seconds, with less proof
+constexpr double kAllAlikeFor = 60;      // seconds, if ranks wait for locks or are in state D
 constexpr std::size_t kMostMissing = 6;  // each gets a line about its connection
 
 std::string master_of(const Scene& scene) {
@@ -40,8 +40,8 @@ bool are_connections_known(const RankReading& rank) {
                       [](const std::string& what) { return what.starts_with("no connections"); });
 }
 
-// Ranks that certainly have no connection to the master while others do. If no rank has one, they
-// may meet in another way, as MPI's ranks do.
+// Returns those of `ranks` that certainly have no connection to the master while others do. If no
+// rank has one, returns none, because the ranks may meet in another way, as MPI's do.
 Ranks without_master(const Case& the, const Ranks& ranks) {
   if (master_of(the.scene).empty()) return {};
   const bool is_used =
@@ -145,7 +145,7 @@ bool is_over_patience(const Patience& patience) {
   return patience.waited_s >= std::max(patience.limit_s, kStartPatience) && patience.quiet;
 }
 
-// All ranks have arrived, but the rendezvous does not end.
+// For a rendezvous that does not end although all ranks have arrived.
 std::optional<Verdict> judge_full_rendezvous(const Case& the, const Gathering& gathering) {
   if (!the.links.connections.empty()) return std::nullopt;  // judge_transport names them
   const Patience patience = patience_of(the.scene, gathering);
@@ -187,7 +187,8 @@ constexpr Predicate kWaitForInput{"waits for input", "wait for input"};
 constexpr Predicate kWaitForLocks{"waits for a lock", "wait for locks"};
 constexpr Predicate kHangInKernel{"hangs in the kernel (state D)", "hang in the kernel (state D)"};
 
-// If no operation is known, only something that ranks do for long is a clue.
+// The verdict on ranks of which no operation is known. The only clue is something that they all
+// have been doing for a long time.
 Verdict all_alike(const Case& the, const Ranks& ranks, Kind kind, Predicate predicate) {
   Verdict verdict{.kind = kind, .hang = true};
   verdict.headline = fmt::format("{} {}, and nothing has been printed for {}", rank_names(ranks),
@@ -196,7 +197,7 @@ Verdict all_alike(const Case& the, const Ranks& ranks, Kind kind, Predicate pred
   return about(the, std::move(verdict), ranks);
 }
 
-// Ranks with an activity that can be recognised without a stack.
+// Returns the ranks that are still in this activity, if it can be recognised without a stack.
 Ranks stuck_by_themselves(const Case& the, Activity activity) {
   Ranks found = ranks_with(the, activity);
   std::erase_if(found, [](const RankReading* rank) {
@@ -232,7 +233,7 @@ Ranks blind_ranks(const Case& the) {
   return blind;
 }
 
-// Whether the rank was seen doing anything but waiting for others.
+// Whether the rank was seen to compute or loop outside of operations with other ranks.
 bool is_seen_to_compute(const RankReading& rank) {
   const bool computes = rank.activity == Activity::kWorks || rank.activity == Activity::kLoops;
   return computes && rank.stack.in == StackReading::In::kElsewhere;
@@ -248,7 +249,7 @@ std::optional<Verdict> judge_lone(const Case& the) {
     if (ranks.empty()) continue;
     Verdict verdict =
         all_alike(the, ranks, kind, activity == Activity::kLock ? kWaitForLocks : kHangInKernel);
-    // It is not a hang if other ranks still compute: they need not wait for this one.
+    // It is not a hang if other ranks still compute: they need not be waiting for these.
     verdict.hang = std::none_of(the.ranks.begin(), the.ranks.end(), is_seen_to_compute);
     return verdict;
   }
@@ -312,7 +313,8 @@ std::optional<Verdict> judge_rendezvous(const Case& the) {
       std::find_if(the.waits.gatherings.begin(), the.waits.gatherings.end(),
                    [](const Gathering& g) { return g.what == Gathering::What::kRendezvous; });
   if (found == the.waits.gatherings.end()) return std::nullopt;
-  // Ranks that have met and left this one behind show that in their own collectives.
+  // If most ranks are in a collective, they have met and left the others behind. Other rules judge
+  // that.
   if (the.waits.gatherings.front().what == Gathering::What::kCollective) return std::nullopt;
   if (found->missing.empty()) return judge_full_rendezvous(the, *found);
   const Ranks& missing = found->missing;
@@ -327,7 +329,8 @@ std::optional<Verdict> judge_rendezvous(const Case& the) {
   const bool all_work = std::all_of(missing.begin(), missing.end(), [](const RankReading* rank) {
     return rank->activity == Activity::kWorks;
   });
-  // On a slow file system, importing PyTorch is a series of long reads.
+  // Be patient even with ranks that seem to hang in a read: on a slow file system, importing
+  // PyTorch is a series of long reads.
   if (!all_work && !is_over_patience(patience))
     return waits_for_start(the, missing, reached, patience.waited_s);
   if (any_is({Activity::kWorks, Activity::kLoops, Activity::kLock, Activity::kUninterruptible}))

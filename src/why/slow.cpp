@@ -12,16 +12,16 @@ namespace muster::why {
 namespace {
 
 constexpr int kFewestSamples = 5;
-// A straggler spends less time in collectives than the others: less by this share of all time, and
-// by this factor.
+// A straggler spends less time in collectives than the others do: less by at least this share of
+// all time, and at most this fraction of the others' time.
 constexpr double kClearlyLess = 0.15;
 constexpr double kAtMostOfOthers = 0.6;
 // Share of time in collectives that makes the network worth a look.
 constexpr double kMuchTime = 0.5;
-constexpr double kLinkFactor = 2;         // a slow link, compared with the median of the others
+constexpr double kLinkFactor = 2;         // a slow link is so many times worse than the others
 constexpr double kSlowRoundTrip = 0.001;  // seconds; below this, differences do not matter
-constexpr double kHungry = 0.9;           // share of a CPU
-// Samples needed to show that it computes in one place.
+constexpr double kHungry = 0.9;           // share of a CPU; a rank that uses less may lack CPU time
+// Samples needed to show that a rank stays in one place.
 constexpr std::size_t kFewestSamePlaces = 3;
 
 struct Share {
@@ -41,7 +41,8 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// The most collectives that any rank of each group has begun.
+// Returns, by key_of(group), the largest number of collectives that any rank has begun in the
+// group.
 std::map<std::string, std::int64_t> most_begun(const Case& the) {
   std::map<std::string, std::int64_t> begun;
   for (const RankReading& rank : the.ranks) {
@@ -54,7 +55,8 @@ std::map<std::string, std::int64_t> most_begun(const Case& the) {
   return begun;
 }
 
-// A pipeline stage or a helper may call no collectives; then nobody waits for it in one.
+// Whether the rank takes part in collectives. A pipeline stage or a helper may call none, so that
+// no other rank waits for it in one.
 bool takes_part(const RankReading& rank, const std::map<std::string, std::int64_t>& begun) {
   if (rank.view->samples_in_collectives > 0) return true;
   return std::any_of(
@@ -63,8 +65,8 @@ bool takes_part(const RankReading& rank, const std::map<std::string, std::int64_
       });
 }
 
-// A rank that gets no CPU time cannot answer, and it is not in a collective then. So all ranks are
-// compared with the one that answered most often.
+// Returns how many samples the rank that answered most often has. All shares refer to this number:
+// while a rank gets no CPU time it cannot answer, but it is not in a collective then either.
 int most_samples(const Case& the) {
   int most = kFewestSamples;
   for (const RankReading& rank : the.ranks) {
@@ -120,8 +122,8 @@ bool stays_in_one_place(const RankReading& rank) {
   });
 }
 
-// A rank that sleeps often may be ready to run at the moment of the inspection, so that alone
-// proves nothing.
+// Adds a detail if the rank is slow because it does not get enough CPU time. That it was ready to
+// run when muster looked does not prove it: a rank that often sleeps may be, too.
 void add_processor(const RankReading& rank, Verdict& verdict) {
   if (rank.main == nullptr || rank.main->state != "R" || rank.cpu >= kHungry) return;
   const std::string got =
@@ -158,7 +160,8 @@ Verdict straggler(const Case& the, const std::vector<Share>& late,
   const std::string place = most_frequent_place(*ranks.front());
   if (!place.empty())
     verdict.headline += fmt::format("; rank {} is mostly at {}", ranks.front()->rank, place);
-  // The share of time that the others lose is the difference between their waiting and its own.
+  // The others lose the difference between their own share of time in collectives and the late
+  // ranks'.
   verdict.details.push_back(
       fmt::format("the others would save about {} of their time without that wait",
                   percent_text(mean_of(others) - mean_of(late))));
@@ -173,7 +176,7 @@ struct LinkLoad {
   std::int64_t retransmitted = 0;
 };
 
-// A host's connections; busy and round trip are medians.
+// The connections of one host, summarised. `busy` and `round_trip` are medians.
 struct Link {
   std::string host = {};
   double busy = 0;
@@ -181,7 +184,7 @@ struct Link {
   std::int64_t retransmitted = 0;
 };
 
-// By host. A connection to another host counts for both of its ends.
+// Returns one Link per host. A connection between two hosts counts for both.
 std::vector<Link> links_of(const Case& the) {
   std::map<std::string, LinkLoad> loads;
   const std::map<std::string, std::string> hosts = hosts_by_address(the.scene);
@@ -223,7 +226,7 @@ Link median_of_others(const std::vector<Link>& links, const Link& link) {
   return others;
 }
 
-// How much worse the link is than the others'.
+// How many times worse the link is than the others, in the respect in which it is worst.
 double factor_of(const Link& link, const Link& others) {
   const double slower =
       link.round_trip < kSlowRoundTrip ? 0 : link.round_trip / std::max(others.round_trip, 1e-6);

@@ -36,12 +36,13 @@ std::string_view base_name(std::string_view file) {
   return file.substr(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
 }
 
-// Files whose functions take no time of their own. A polling loop is often found in one of them.
+// Files whose functions take no time of their own. A polling loop of the user's is often seen while
+// it calls one of them.
 constexpr auto kSmallFiles =
     std::to_array<std::string_view>({"threading.py", "queue.py", "genericpath.py", "posixpath.py",
                                      "os.py", "pathlib.py", "random.py"});
 
-// For example "posixpath.py" for "/usr/lib/python3.11/posixpath.py" and for "<frozen posixpath>".
+// Returns "posixpath.py" for "/usr/lib/python3.11/posixpath.py" and for "<frozen posixpath>".
 std::string file_name(std::string_view file) {
   constexpr std::string_view kFrozen = "<frozen ";
   if (!file.starts_with(kFrozen)) return std::string(base_name(file));
@@ -92,7 +93,8 @@ constexpr auto kUnnamedOperations = std::to_array<std::string_view>(
      "_sync_module_states", "_broadcast_coalesced", "_sync_buffers", "_sync_final_model",
      "_unshard", "wait_for_unshard"});
 
-// For frames that the user's innermost frame called.
+// Notes what a library's frame reveals. It is one of those that the user's innermost frame called,
+// directly or indirectly.
 void read_python_frame(const Frame& frame, StackReading& reading) {
   const std::string_view file = frame.file;
   const std::string_view function = frame.function;
@@ -149,7 +151,8 @@ StackReading read_python(const Stack& stack) {
     read_python_frame(frame, reading);
     small_only = small_only && is_in(kSmallFiles, file_name(frame.file));
   }
-  // Libraries such as TorchScript have frames without a file at the bottom of the stack.
+  // If all frames belong to libraries, show the innermost one. Frames without a file count as a
+  // library's; TorchScript, for example, has such frames at the bottom of the stack.
   if (own.empty() && !stack.frames.empty()) own.push_back(&stack.frames.front());
   for (const Frame* frame : own) {
     if (frame == own[std::min(own.size(), kMostPlaces) - 1] && own.size() > kMostPlaces) {
@@ -223,7 +226,7 @@ bool has_any(std::string_view text, std::span<const std::string_view> words) {
                      [&](std::string_view word) { return has(text, word); });
 }
 
-// Whether it is a name such as "mpi_barrier_", for Fortran programs.
+// Whether this is MPI's function for Fortran programs, such as "mpi_barrier_".
 bool is_fortran_binding(std::string_view function) {
   return (function.starts_with("mpi_") || function.starts_with("pmpi_")) && function.ends_with("_");
 }
@@ -318,8 +321,7 @@ constexpr auto kGpuWaits = std::to_array<std::string_view>(
 constexpr auto kSpinningWaits = std::to_array<std::string_view>(
     {"muster::mpi::Progress::wait", "c10d::ProcessGroupMPI::", "c10d::ProcessGroupNCCL::"});
 
-// For example "MPI_Allreduce" for "PMPI_Allreduce" and "MPI_Allreduce_c"; empty if it is not an MPI
-// call.
+// Returns "MPI_Allreduce" for "PMPI_Allreduce" and "MPI_Allreduce_c"; "" for functions outside MPI.
 std::string_view mpi_call(std::string_view function) {
   if (function.starts_with("PMPI_")) function.remove_prefix(1);
   if (!function.starts_with("MPI_")) return {};
@@ -332,7 +334,8 @@ bool is_mpi_wait(std::string_view call) {
          is_in(kMpiTeardowns, call);
 }
 
-// The call of MPI or NCCL in which a rank waits for others; empty for other functions.
+// Returns the name of the MPI or NCCL call if a rank in it waits for others; "" for other
+// functions.
 std::string operation_of_call(std::string_view function) {
   if (is_in(kNcclCalls, function)) return std::string(function);
   const std::string_view call = mpi_call(function);
@@ -378,7 +381,8 @@ void read_native_frame(const std::string& function, StackReading& reading) {
     reading.operation = has(function, "RecvWork") ? "recv" : "send";
   } else if (has_any(function, kNativeWaits) &&
              (reading.in == In::kUnknown || is_in(kMpiMessages, reading.operation))) {
-    // PyTorch's MPI backend polls its collectives with MPI_Test.
+    // PyTorch's MPI backend polls its collectives with MPI_Test, so under one of these functions a
+    // call such as MPI_Test is not about a message.
     reading.in = In::kOperation;
     reading.operation = kUnnamedOperation;
   }
@@ -401,12 +405,11 @@ StackReading read_native(const Stack& stack) {
   for (const Frame& frame : stack.frames) {
     const std::string function = without_version(without_arguments(demangled(frame.function)));
     if (function.empty() || function == kNameless) continue;
-    // The frames that called the interpreter are the same in every program.
+    // Stop at the interpreter, because the frames that called it are the same in every program.
     if (function.starts_with("_PyEval_EvalFrame")) {
       interpreter = true;
       break;
     }
-    // Look only at frames that the program called, not at those that called the program.
     read_native_frame(function, reading);
     // A function that MPI or NCCL calls is not a place in the user's program, whatever library it
     // belongs to.
@@ -416,8 +419,8 @@ StackReading read_native(const Stack& stack) {
     if (!library && own.size() < kMostPlaces) own.push_back(function);
   }
   if (interpreter) {
-    // If a thread computes in the interpreter, the interpreter's frames are innermost, and no other
-    // library's are there.
+    // If the thread computes in the interpreter itself, the stack has no frame of a library that
+    // computes.
     reading.own_code_innermost =
         std::all_of(stack.frames.begin(), stack.frames.end(), [](const Frame& frame) {
           const std::string function = demangled(frame.function);

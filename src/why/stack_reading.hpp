@@ -19,9 +19,9 @@ struct StackReading {
     kTeardown,    // leaves the job together with the others
   };
   In in = In::kUnknown;
-  // "all_reduce"; kUnnamedOperation if the stack does not show its name.
+  // For kOperation and kTeardown: "all_reduce", or kUnnamedOperation if the stack shows no name.
   std::string operation = {};
-  bool told_by_python = false;  // known from PyTorch's function in the Python stack
+  bool told_by_python = false;  // `in` comes from one of PyTorch's functions in the Python stack
   std::string place = {};       // "train.py:57 load_shard() <- train.py:90 main()"; empty: unknown
   bool lock = false;            // waits for a lock or for another thread's message
   bool input = false;           // reads a person's input

@@ -23,7 +23,8 @@ constexpr int kManyRetransmits = 5;
 constexpr int kSynRetransmits = 2;     // about 3 s without an answer
 constexpr double kMovingShare = 0.05;  // share of the inspection during which data is in transit
 
-// Connections whose receiving process does not read. The network is not to blame for those.
+// The connections whose receiving process does not read, as seen from the sender. The network is
+// not to blame for those.
 using Endpoints = std::tuple<std::string, int, std::string, int>;
 std::set<Endpoints> unread_by_peer(const std::vector<RankReading>& ranks) {
   std::set<Endpoints> unread;
@@ -42,8 +43,8 @@ bool is_bad(const Connection& c) {
   return c.since_ack_s > kSilentAck || (c.since_ack_s <= 0 && c.retransmits >= kManyRetransmits);
 }
 
-// The addresses of a host that does not answer are unknown. If there is only one such host, the
-// only unknown address must be its own.
+// Fills in `to` where it can be inferred. The addresses of a host that does not answer are unknown.
+// If there is one such host and one unknown address, the address must be that host's.
 void name_silent_host(const Scene& scene, std::vector<BadConnection>& connections) {
   if (scene.silent_hosts.size() != 1) return;
   std::set<std::string> unknown;

@@ -38,7 +38,7 @@ struct Scene {
 enum class Kind {
   kProgress,              // collectives advance, nothing is wrong
   kWorking,               // the others wait for ranks that compute, read or write
-  kWaiting,               // ranks wait for idle ones, but not for long yet
+  kWaiting,               // ranks wait, but not for long enough to call it a hang
   kUnknown,               // too little could be seen
   kNotEntered,            // a rank waits elsewhere and has not entered the collective
   kDifferentCollectives,  // ranks are in different collectives
@@ -60,7 +60,7 @@ enum class Kind {
 
 struct Verdict {
   Kind kind = Kind::kUnknown;
-  bool hang = false;                    // whether something is accused
+  bool hang = false;                    // whether the job hangs, as far as muster can tell
   std::vector<int> ranks = {};          // those that the others wait for, or that differ
   std::vector<std::string> hosts = {};  // the hosts of these ranks, or those with the bad link
   std::string headline =
@@ -73,21 +73,23 @@ struct Verdict {
 [[nodiscard]] std::string name_of(Kind kind);  // "not-entered"
 
 [[nodiscard]] Verdict judge(const Scene& scene);
-// For a job that advances and was watched for some seconds: finds the ranks that the others wait
-// for most.
+// Finds the ranks that the others wait for most, in a job that advances and was watched for some
+// seconds.
 [[nodiscard]] Verdict judge_slow(const Scene& scene);
 
-// The verdict's lines for the terminal and the run's folder: headline and details.
+// Returns the verdict for the terminal and the run's folder: the headline and the details, in
+// lines.
 [[nodiscard]] std::string verdict_text(const Verdict& verdict);
-// The text below the verdict: last and next operation per group and rank, stacks grouped by
-// equality (outliers first), signs from hosts, and what could not be seen.
+// Returns the text below the verdict: the last completed and the pending operations of each group,
+// the state of the processes, their stacks, signs from hosts, and what could not be seen. Groups
+// ranks with equal text, outliers first.
 [[nodiscard]] std::string evidence_text(const Scene& scene, const Verdict& verdict);
 
-// One JSON object in each direction. Parsed input may be hostile.
+// Each text is one JSON object.
 [[nodiscard]] std::string to_json(const Scene& scene);
 [[nodiscard]] std::string to_json(const Verdict& verdict);
 [[nodiscard]] nlohmann::ordered_json verdict_schema();
-// Reads stored evidence, to judge it again.
+// Reads stored evidence, to judge it again. The text may be hostile.
 [[nodiscard]] Result<Scene> parse_scene(const std::string& text);
 
 }  // namespace muster::why

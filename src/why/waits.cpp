@@ -45,13 +45,13 @@ GroupStates read_groups(const std::vector<RankReading>& ranks) {
     for (const Group& group : rank.view->groups) {
       GroupState& state = states[key_of(group)];
       if (!is_default(group)) state.name = group.name;
-      // All ranks of the job are members; adding them once is enough.
+      // All ranks of the job are members of the default group; adding them once is enough.
       if (is_default(group) && group.ranks.empty() && !state.has_all) {
         for (const RankReading& member : ranks) state.members.insert(member.rank);
         state.has_all = true;
       }
-      // The members are the same on all ranks. Reading them only once keeps the cost linear in the
-      // ranks.
+      // The members are the same on all ranks. Reading them only once keeps the cost proportional
+      // to the number of ranks.
       if (state.begun.empty()) state.members.insert(group.ranks.begin(), group.ranks.end());
       state.members.insert(rank.rank);
       state.begun[rank.rank] = std::max(state.begun[rank.rank], begun_in(group));
@@ -76,7 +76,7 @@ struct Message {
   const Group* group = nullptr;
 };
 
-// A pending send or receive that the rank recorded.
+// Returns a pending send or receive that the rank recorded, if there is one.
 std::optional<Message> pending_message(const RankReading& rank) {
   for (const Group& group : rank.view->groups) {
     for (const Operation& operation : group.operations) {
@@ -115,14 +115,15 @@ bool has_groups(const RankReading& rank) {
   return rank.view != nullptr && !rank.view->groups.empty();
 }
 
-// Whether a rank without records is nevertheless in an operation.
+// Whether a rank that recorded nothing is in an operation all the same, according to its stack.
 bool may_have_begun(const RankReading& rank) {
   return rank.view != nullptr && !rank.view->recorded && !rank.elsewhere &&
          rank.stack.in == In::kOperation;
 }
 
-// Whether it is unclear if the rank waits for others. Python does not show the wait for a request,
-// and without any stack a rank that waits for others looks like one that waits for something else.
+// Whether it is unclear if the rank waits for others. A Python stack does not show a wait for an
+// asynchronous operation, and without any stack a rank that waits for others looks like one that
+// waits for something else.
 bool is_unclear(const RankReading& rank) {
   if (rank.activity == Activity::kUnseen) return true;
   if (rank.main == nullptr || rank.elsewhere || rank.stack.native) return false;
@@ -205,7 +206,7 @@ class Finder {
     }
   }
 
-  // Covers ranks without a recorder, and what no recorder reports: messages and the rendezvous.
+  // Covers what find_recorded does not: ranks without a recorder, messages, and the rendezvous.
   void find_in_stacks() {
     for (const RankReading& rank : ranks_) {
       if (rank.main == nullptr || rank.elsewhere || waiting_.contains(&rank)) continue;
@@ -248,7 +249,8 @@ class Finder {
     waiting_.insert(&rank);
   }
 
-  // If only some stacks name the collective, the others are assumed to be in the same one.
+  // If some stacks do not name their collective, assumes that it is the one that most others are
+  // in.
   void merge_unnamed() {
     const auto unnamed = stacks_.find(std::string(kUnnamedOperation));
     if (unnamed == stacks_.end()) return;
@@ -275,13 +277,14 @@ class Finder {
       if (waiting_.contains(&rank)) {
         busy_elsewhere.push_back(&rank);
       } else {
-        // A rank that is not seen at the rendezvous may be on its way there.
+        // A rank that is not seen at the rendezvous counts as missing, even if too little was seen
+        // of it: it is probably on its way there.
         const bool may_be_here = gathering.what != What::kRendezvous && is_unclear(rank);
         (may_be_here ? gathering.unclear : gathering.missing).push_back(&rank);
       }
     }
-    // A rank that does not wait may be the sender of a message. If all ranks wait, the sender is
-    // one of them; for two ranks that receive, it is the other one.
+    // Stacks do not show a message's peer. It may be any rank that does not wait. If all ranks
+    // wait, it is one of those that wait elsewhere or, if none does, of those in the same call.
     const bool message = gathering.what == What::kPointToPoint;
     if (message && !gathering.missing.empty()) return;
     for (const RankReading* rank : busy_elsewhere) gathering.missing.push_back(rank);
@@ -329,7 +332,7 @@ class Finder {
   std::unordered_set<const RankReading*> waiting_;
 };
 
-// The first gathering in which the rank waits for one of `alive`, and the rank it waits for.
+// Returns the first gathering in which the rank waits for one of `alive`, and that other rank.
 std::optional<std::pair<const Gathering*, const RankReading*>> next_step(
     const Waits& waits, const RankReading* rank,
     const std::unordered_set<const RankReading*>& alive) {
@@ -345,8 +348,8 @@ std::optional<std::pair<const Gathering*, const RankReading*>> next_step(
   return std::nullopt;
 }
 
-// Repeatedly removes ranks that wait only for ranks that do not wait. What is left is in a circle
-// or waits for one.
+// Repeatedly removes ranks that wait only for ranks that do not wait or were removed before. The
+// remaining ranks are in a circle or wait for one that is.
 std::unordered_set<const RankReading*> in_or_before_circles(const Waits& waits) {
   std::unordered_set<const RankReading*> alive(waits.waiting.begin(), waits.waiting.end());
   while (true) {
@@ -423,8 +426,7 @@ std::string key_of(const Group& group) {
   if (is_default(group)) return group.backend;
   std::vector<int> members = group.ranks;
   std::sort(members.begin(), members.end());
-  // Without known members the key omits them; otherwise ranks that do not know them would not
-  // match.
+  // If the members are unknown, the key lacks them, so that ranks that do not know them agree.
   return fmt::format("{} {} {}", group.backend, group.name,
                      members.empty() ? "" : ranks_text(members));
 }

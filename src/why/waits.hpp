@@ -24,14 +24,14 @@ struct Gathering {
   Ranks begun_elsewhere = {};  // they have begun it but do something else
   Ranks missing = {};          // they have not begun it
   Ranks unclear = {};          // they may or may not be in it: too little was seen of them
-  double age_s = 0;            // how long most of the waiting ranks have waited; only if recorded
-  double longest_gap_s = 0;    // between two earlier collectives
+  double age_s = 0;            // median time that the waiting ranks have waited; only if recorded
+  double longest_gap_s = 0;    // longest time between two earlier collectives
 };
 
 struct Waits {
   std::vector<Gathering> gatherings = {};  // those with the most waiting ranks first
   Ranks waiting = {};                      // they wait in some gathering
-  // They are waited for and wait for no other rank themselves.
+  // Other ranks wait for them, and they wait for no rank themselves.
   Ranks culprits = {};
   Ranks unclear = {};  // unclear in some gathering, and not waiting in another
 };
@@ -44,18 +44,20 @@ struct Step {
 
 [[nodiscard]] Waits find_waits(const std::vector<RankReading>& ranks);
 
-// Ranks that wait for each other in a circle; empty if there is none. Refers to `waits`.
+// Returns ranks that wait for each other in a circle; none if there is no circle. Refers to
+// `waits`.
 [[nodiscard]] std::vector<Step> find_circle(const Waits& waits);
 
 // For example "all_reduce #12" or "all_reduce #3 of group tp".
 [[nodiscard]] std::string name_of(const Gathering& gathering);
 
-// The gathering in which most ranks wait for this one; null if none does.
+// Returns the gathering in which the most ranks wait for this one; null if no rank does.
 [[nodiscard]] const Gathering* main_gathering(const Waits& waits, const RankReading& rank);
 
 [[nodiscard]] bool is_default(const inspect::Group& group);
 
-// Groups with the same name, backend and members are the same group on all ranks.
+// Returns a key that is the same for a group on all of its ranks. It consists of the group's
+// backend, name and members.
 [[nodiscard]] std::string key_of(const inspect::Group& group);
 
 }  // namespace muster::why

@@ -22,17 +22,17 @@ namespace muster::why {
 // `one` for a single rank, `many` for several: "has", "have".
 [[nodiscard]] const char* verb(std::size_t count, const char* one, const char* many);
 
-// "rank 3 (n2)", "ranks 1,4-7 (n1, n3)". The hosts are left out when there are more than four.
+// "rank 3 (n2)", "ranks 1,4-7 (n1, n3)". More than four hosts are only counted: "(5 hosts)".
 [[nodiscard]] std::string rank_names(const std::vector<const RankReading*>& ranks);
 
-// The hosts of these ranks, each once, in the order of their ranks.
+// The hosts of these ranks, each once, in the order of `ranks`.
 [[nodiscard]] std::vector<std::string> hosts_of(const std::vector<const RankReading*>& ranks);
 
 [[nodiscard]] std::vector<int> numbers_of(const std::vector<const RankReading*>& ranks);
 
-// place_of: where the rank is, such as "train.py:57 load_shard()"; empty if unknown.
-// whereabouts: what to write after "rank 3 is": "at train.py:57 load_shard(), reading /data/x
-// (state D)". Never empty.
+// place_of returns where the rank is, such as "train.py:57 load_shard()"; "" if that is unknown.
+// whereabouts returns what to write after "rank 3 is": "at train.py:57 load_shard(), in a read of
+// /data/x (state D)". Never empty.
 [[nodiscard]] std::string place_of(const RankReading& rank);
 [[nodiscard]] std::string whereabouts(const RankReading& rank);
 

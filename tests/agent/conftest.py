@@ -101,7 +101,7 @@ class FakeWarden:
             return self.ranks[rank]
 
     def close(self):
-        """Ends as if the warden had been killed."""
+        """Closes all connections, as if the warden had been killed."""
         self.held.clear()
         for one in [self.listener, self.desk, *self.connections]:
             try:
@@ -113,7 +113,7 @@ class FakeWarden:
 
 
 class Place:
-    """A pushed binary, BASE/HASH/muster, and a run on this host with its warden."""
+    """A binary at BASE/HASH/muster, as on a host to which muster pushed it, and a run on this host with a fake warden."""
 
     ENGINE = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "1",
               "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_RANK": "1"}

@@ -19,13 +19,13 @@ namespace muster::agent {
 
 class FakeHostSystem : public HostSystem {
  public:
-  static constexpr double kForEver = 3600;  // a wait beyond this time counts as a hang and throws
+  static constexpr double kForEver = 3600;  // a wait after this time counts as a hang and throws
 
   // Calls `call` this many seconds after the beginning.
   void at(double seconds, std::function<void()> call) { script_.emplace(seconds, std::move(call)); }
   std::function<void()> before_wait = nullptr;
 
-  std::map<pid_t, bool> processes = {};  // living processes; true: SIGTERM kills it
+  std::map<pid_t, bool> processes = {};  // living processes, and whether SIGTERM ends them
   std::set<pid_t> immortal = {};         // processes in state D
   std::vector<std::pair<pid_t, int>> signals = {};
   std::optional<ProcessId> engine = {};
@@ -74,7 +74,7 @@ class FakeHostSystem : public HostSystem {
   [[nodiscard]] bool is_alive(const ProcessId& process) override {
     return processes.contains(process.pid);
   }
-  // The inspector's output before it ends; empty: it cannot be started.
+  // What the inspector prints. Without a value, it cannot be started.
   std::optional<std::string> inspector_says = {};
   bool inspector_ends = true;
   bool inspector_hangs = false;  // stuck in the kernel, so no signal ends it

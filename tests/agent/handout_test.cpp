@@ -26,7 +26,7 @@ class HandoutTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Asks like a rank while the desk serves.
+  // Asks the desk on a second thread, as a rank does, and returns the answer.
   [[nodiscard]] Result<HandedOut> ask(const HandoutDesk& desk) const {
     Result<HandedOut> handed = unexpected(Error{});
     std::jthread rank([&] { handed = ask_for_handout(folder_, kLong); });

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kRoomy = std::size_t{1} << 20;
 
-// A view with a hundred elements of each kind.
+// A view with about a hundred connections, operations and stacks.
 inspect::HostView large_view() {
   inspect::RankView rank{.rank = 3, .stacks = {{.source = "py-spy", .python = true}}};
   rank.groups.push_back({.name = "0"});

@@ -15,7 +15,7 @@ int kills = 0;
 
 }  // namespace
 
-// Replaces the C library's function.
+// Counts the calls, and takes the place of the C library's kill().
 extern "C" int kill(pid_t pid, int signal) noexcept {
   ++kills;
   return static_cast<int>(::syscall(SYS_kill, pid, signal));
@@ -65,7 +65,8 @@ TEST(ProcessId, ZombieIsNotAlive) {
   ::waitpid(child, nullptr, 0);
 }
 
-// Between a check and a kill by number, the number could be reused for another process.
+// send_signal() must not call kill(): after it has checked the process, the number could be reused
+// for another one.
 TEST(SendSignal, GoesToTheProcessAndNotToItsNumber) {
   const pid_t child = ::fork();
   if (child == 0) ::pause();

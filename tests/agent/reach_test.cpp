@@ -21,7 +21,7 @@ using facts::Reached;
 const std::string kToken(kTokenBytes, 't');
 const std::string kOtherToken(kTokenBytes, 'u');
 
-// An agent that runs the test on its own thread, and the launcher's end of its connection.
+// An agent that runs test_reach() on its own thread, and the launcher's end of its connection.
 class Agent {
  public:
   Agent(const std::string& address, const std::string& token) {
@@ -75,7 +75,7 @@ sys::Fd connected_to(int port, const char* address = "127.0.0.1") {
   return ::connect(socket.get(), to.pointer(), to.length) == 0 ? std::move(socket) : sys::Fd();
 }
 
-// What the other side sends until it closes the connection.
+// Returns what the other side sends until it closes the connection.
 std::string heard(const sys::Fd& socket) {
   std::string all;
   char bytes[256];

@@ -194,7 +194,7 @@ def test_hundred_megabytes(place):
 
 
 def test_an_unfinished_line_arrives_while_the_program_runs(place):
-    """A progress bar has no newline, but its movement is a sign of life."""
+    """The warden gets output before its newline: a progress bar has none, but its movement is a sign of life."""
     shim = place.start(place.python("import sys; print('\\r 10 %', end='', flush=True); sys.stdin.read()"), stdin=subprocess.PIPE)
     place.warden.of(1, lambda told: told.streams["out"] == b"\r 10 %")
     shim.communicate(timeout=TIMEOUT)
@@ -216,7 +216,7 @@ def test_a_warden_that_does_not_read_holds_the_program_up_and_loses_nothing(plac
 
 
 def test_a_rank_without_a_warden_ends_after_a_while(place, tmp_path):
-    """Without this, nobody would end the program. For example, Slurm may forget tasks of a step that it ends while they start."""
+    """Otherwise nobody might end the program. Slurm, for example, can forget tasks that are still starting when it ends their step."""
     (place.folder / "orphan_after_s").write_text("3\n")
     shim = place.start(["sh", "-c", f"trap 'echo told > {tmp_path}/mark' TERM; setsid sleep 1000 & echo up; while :; do sleep 0.1; done"])
     place.lines(1)
@@ -365,7 +365,7 @@ def test_stop_and_continue_are_passed_on(place):
 
 @pytest.mark.parametrize("killed", ["what the engine started", "the runner"])
 def test_a_killed_shim_takes_the_programs_group_along(place, killed):
-    """The kernel kills the program, but a shell's child only dies if somebody kills it."""
+    """If the shim is killed, the kernel kills only the program itself. The child that the program started must die too."""
     program = ["sh", "-c", "trap '' TERM HUP INT; sleep 1000 & echo $$ $!; wait; sleep 1000"]
     shim = place.start(program)
     pids = [int(word) for word in place.lines(1)[0].split()]
@@ -387,7 +387,8 @@ def test_a_killed_shim_takes_the_programs_group_along(place, killed):
 
 
 def test_a_program_that_ends_itself_while_the_engine_kills_it_is_heard_to_the_end(place, tmp_path):
-    """As with MPI_Abort under MPICH and Intel MPI: the engine kills the rank while the program is about to exit with its code."""
+    """Its last output arrives, and it has its own exit code. MPI_Abort under MPICH and Intel MPI leads to this: the engine kills
+    the rank while the program is about to exit."""
     os.mkfifo(tmp_path / "go")
     shim = place.start(["sh", "-c", f"echo up; read line < {tmp_path}/go; echo my last words >&2; exit 7"])
     assert place.lines(1) == [b"up"]
@@ -405,7 +406,8 @@ def test_program_has_a_group_of_its_own(place):
 
 
 def test_what_is_left_over_is_killed(place):
-    """A daemon in a session of its own that keeps the output, its child, and a child without output."""
+    """The shim leaves none of these alive: a shell in a session of its own and that shell's child, a child without output, and a
+    daemon that keeps the output open."""
     code = ("import os, sys, subprocess\n"
             "a = subprocess.Popen(['setsid', 'sh', '-c', 'trap \"\" TERM HUP; sleep 1000 & echo $!; wait'], stdout=subprocess.PIPE)\n"
             "inner = int(a.stdout.readline())\n"

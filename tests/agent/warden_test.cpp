@@ -44,7 +44,7 @@ class WardenTest : public testing::Test {
   void bye_at(double seconds, bool keep = false) {
     system_.at(seconds, [this, keep] { say({.kind = Order::Kind::kBye, .keep = keep}); });
   }
-  // Only the launcher's beats arrive.
+  // Until this time, the launcher sends beats and nothing else.
   void beat_until(double seconds) {
     for (double at = 1; at < seconds; at += 2) {
       system_.at(at, [this] { say({.kind = Order::Kind::kBeat}); });
@@ -294,7 +294,7 @@ TEST_F(WardenTest, ASecondConnectionTakesThePlaceOfTheFirst) {
     connect_again();
     say({.kind = Order::Kind::kBegin});
   });
-  // It arrives too late.
+  // The goodbye from the old connection comes too late and has no effect.
   system_.at(3, [&] { old.send(to_line(Order{.kind = Order::Kind::kBye})); });
   system_.at(6, [&] { print(0, 0, "x"); });
   bye_at(8);
@@ -398,7 +398,7 @@ TEST_F(WardenTest, ARankThatIsStartedAgainIsReportedAgain) {
   EXPECT_TRUE(system_.was_sent(700, SIGTERM));
 }
 
-// The inspector's answer, as the launcher received it.
+// The inspector's answer as the launcher received it.
 struct Answer {
   int number = 0;
   std::vector<std::string> not_seen = {};
@@ -433,7 +433,7 @@ TEST_F(InspectedWarden, PassesOnWhatWasSeen) {
 
 TEST_F(InspectedWarden, AnswersAsSoonAsTheLineIsThere) {
   system_.inspector_says = json_of_fields(inspect::HostView{}) + "\n";
-  system_.inspector_ends = false;  // the kernel does not let some of its threads end
+  system_.inspector_ends = false;  // threads that are stuck in the kernel keep the output open
   EXPECT_TRUE(inspect().not_seen.empty());
 }
 

@@ -53,7 +53,7 @@ void fields(V& v, Words& w) {
   v("line", w.line), v.lines("lines", w.lines), v("list", w.list), v("map", w.map);
 }
 
-// Elsewhere, another struct may have the same name; in one schema it may not.
+// Another struct named Inner. That is allowed, but one schema cannot contain both.
 namespace other {
 struct Inner {
   double count = 0;

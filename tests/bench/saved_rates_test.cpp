@@ -32,7 +32,7 @@ Hostnames names_of(const std::vector<Pair>& pairs) {
   return names;
 }
 
-// The states that `muster bench pairs --save` would store.
+// Returns the states that `muster bench pairs --save` would store.
 std::vector<SavedState> states_with(const std::vector<Pair>& pairs) {
   const Hostnames names = names_of(pairs);
   std::vector<SavedState> states;
@@ -42,7 +42,7 @@ std::vector<SavedState> states_with(const std::vector<Pair>& pairs) {
   return states;
 }
 
-// All links of n1, n2 and n3 at 9 Gbit/s.
+// Returns states in which all links of n1, n2 and n3 had 9 Gbit/s.
 std::vector<SavedState> saved() {
   const std::vector<Pair> pairs = {pair_of("n1", "n2", 9, 9), pair_of("n1", "n3", 9, 9),
                                    pair_of("n2", "n3", 9, 9)};
@@ -66,7 +66,7 @@ TEST(SavedRates, JudgeLinksByWhatTheyReachedBefore) {
   const Case cases[] = {
       {{pair_of("n1", "n2", 8, 8), pair_of("n3", "n1", 7, 12)},
        "pass: no link is slower than when its rate was saved"},
-      // A loss that other work on the hosts can explain.
+      // The link is slower than saved, but other work on the hosts can explain it.
       {{pair_of("n1", "n2", 5.5, 9)}, "pass: no link is slower than when its rate was saved"},
       {{pair_of("n2", "n1", 9, 1), pair_of("n1", "n2", 1.2, 9, true)},
        "fail: slower than saved, also when measured again: n1 to n2: 1.00 Gbit/s, 9.00 Gbit/s on "
@@ -158,7 +158,7 @@ TEST(SavedRates, ThatDoNotSayToWhichMachineAreNotComparable) {
   EXPECT_EQ(left[0].rates[0].to, "n3");  // n3's present hostname is unknown
 }
 
-// The saved pairs, such as "n1-n2 n3-n4".
+// Returns the pairs whose rates would be saved, such as "n1-n2 n3-n4".
 std::string saved_pairs(const std::vector<Pair>& pairs, const std::vector<SavedState>& saved = {}) {
   Results results{.kind = "pairs", .pairs = pairs};
   results.suspects = confirm(find_suspects(pairs), pairs);
@@ -170,13 +170,14 @@ std::string saved_pairs(const std::vector<Pair>& pairs, const std::vector<SavedS
 }
 
 TEST(SavedRates, AreNotThoseOfLinksThatAreSlowNow) {
-  // Slower than the saved rate, even if the second measurement was good.
+  // n1-n2 is slower than its saved rate, even if the second measurement was good.
   EXPECT_EQ(saved_pairs({pair_of("n1", "n2", 9, 1), pair_of("n1", "n3", 9, 9),
                          pair_of("n1", "n2", 9, 9, true)},
                         saved()),
             "n1-n3");
   EXPECT_EQ(saved_pairs({pair_of("n1", "n2", 1, 1)}), "n1-n2");  // nothing to compare with
-  // Compared with the other links: a slow link between two switches.
+  // Without saved rates, links are compared with each other. Here those between the first three and
+  // the last three hosts are slow, as between two switches.
   const std::vector<const char*> hosts = {"n1", "n2", "n3", "n4", "n5", "n6"};
   std::vector<Pair> pairs;
   for (std::size_t one = 0; one < hosts.size(); ++one) {

@@ -126,8 +126,8 @@ TEST(Suspects, AHostThatGotThroughOnceIsStillTheHost) {
 }
 
 TEST(Suspects, WhoIsSlowAmongManyIsNotExcusedByBeingAloneLater) {
-  // When all pairs run together, they share a switch that gives each a third; alone, a pair gets
-  // everything.
+  // While all pairs run at the same time, they share a switch that gives each a third of its rate.
+  // A pair that is measured alone gets its full rate.
   bool together = true;
   const World world{.bandwidth = [&](int one, int other) {
     const double share = together ? 1.0 / 3 : 1.0;

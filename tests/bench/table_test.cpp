@@ -26,7 +26,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// For each word, the column right after its last character.
+// Returns the column right after each word.
 std::vector<std::size_t> word_ends(const std::string& line) {
   std::vector<std::size_t> ends;
   for (std::size_t i = 1; i <= line.size(); ++i) {

@@ -27,7 +27,7 @@ def iperf3(lab, seconds=2):
 
 
 def check_traffic(results):
-    """Each host counted the bytes that an all-reduce of the largest size sends through its link, and nothing else."""
+    """Asserts that each host counted the bytes that an all-reduce of the largest size sends through its link, and nothing else."""
     for traffic in results["traffic"]:
         (eth0,) = [device for device in traffic["devices"] if device["name"] == "eth0"]
         moved = max(m["bytes"] * m["iterations"] for m in results["measurements"] if m["backend"] == traffic["backend"])
@@ -35,8 +35,7 @@ def check_traffic(results):
 
 
 def test_what_is_measured_is_right_and_within_the_link(two):
-    """The upper bound is the link's rate. Only a wrong unit or factor would miss the lower bound, however busy the
-    machine."""
+    """busbw may exceed the link's rate by half at most. Only a wrong unit or factor would miss the lower bound, however busy the machine is."""
     two.link("n[1-2]", "--rate", "100mbit")
     results = two.results("all-reduce", "--backend", "mpi,gloo", "--min", "4M", "--max", "4M", "--expect", "5mbit")
     for one in results["measurements"]:
@@ -54,7 +53,7 @@ def test_busbw_is_what_iperf3_measures(two, rate, size, backends):
     results = two.results("all-reduce", "--backend", backends, "--min", "16M", "--max", size, "--factor", "4", "--expect", rate)
     peers.append(iperf3(two.lab))
     best = max(m["busbw"] for m in results["measurements"] if m["bytes"] >= 16 << 20)
-    link = max(peers)  # on both sides: a machine that was busy for a moment does not count
+    link = max(peers)  # measured before and after; the largest, because the machine may have been busy for a moment
     print(f"\n{rate}: busbw {8e-6 * best:.1f} Mbit/s, iperf3 {[round(8e-6 * one, 1) for one in peers]} Mbit/s")
     assert abs(best / link - 1) <= 0.05
     assert all(m["wrong"] == 0 for m in results["measurements"])
@@ -63,7 +62,7 @@ def test_busbw_is_what_iperf3_measures(two, rate, size, backends):
 
 
 def test_a_link_that_gives_less_than_it_says(two):
-    """A lab's interface claims 10 Gbit/s. The verdict is prominent and says what to do."""
+    """The link has 100 Mbit/s, but a lab's interface claims 10 Gbit/s. One line of the output says FAIL, and the text says what to do."""
     two.link("n[1-2]", "--rate", "100mbit")
     done = two.bench("broadcast", "--backend", "bare", "--min", "1M", "--max", "1M", "-xTOKEN=hush", "-x", "OTHER=hush")
     assert done.returncode == 3, done.stdout + done.stderr
@@ -76,8 +75,8 @@ def test_a_link_that_gives_less_than_it_says(two):
 
 
 def test_lab_hosts_have_muster_bench(two):
-    """On hosts as `muster lab up` makes them, nothing must be installed and no flag is needed. Without muster-bench, the
-    error names the flag."""
+    """`muster bench` runs on hosts as `muster lab up` makes them: nothing has to be installed, and no flag is needed. Without
+    muster-bench, the error names the flag."""
     words = ["launcher", "env", f"PATH={OPEN_MPI}", "muster", "bench", "barrier", "-H", two.all, "--backend", "bare", "--seconds", "0.1"]
     done = two.lab.exec("launcher", *on_terminal(*words[1:]))
     assert done.returncode in (0, 3) and "# barrier" in done.stdout, done
@@ -92,7 +91,7 @@ def test_two_runs_compared(two):
         script = (f"cd && env PATH={OPEN_MPI} {two.muster_beside} bench all-reduce --backend bare --min 64K --max 1M --factor 4 --seconds 0.3 "
                   f"--expect {rate} -H {two.all} --json --report {name}.html > {name}.json")
         done = two.lab.exec("launcher", "sh", "-c", script)
-        assert done.returncode in (0, 3), done.stderr  # MPI's own all-reduce may not fill a link
+        assert done.returncode in (0, 3), done.stderr  # 3, because MPI's own all-reduce may not fill a link
     said = two.lab.shell("launcher", f"cd && {two.muster_beside} bench compare a.json b.json")
     first = next(line for line in said.splitlines() if "faster" in line or "slower" in line)
     assert "all-reduce" in first and "bare" in first, said
@@ -121,7 +120,7 @@ def test_ctrl_c_shows_what_is_done(two):
 
 
 def test_links_that_became_slower_since_their_rates_were_saved(two):
-    """Twenty times slower, which no busy machine causes twice in a row."""
+    """The links become twenty times slower, which no busy machine causes twice in a row."""
     def pairs(*words):
         done = two.bench("pairs", "--backend", "bare", "--seconds", "0.5", "--expect", "1mbit", *words)
         return done.returncode, " ".join(done.stdout.replace("#", "").split()), done.stderr
@@ -169,7 +168,7 @@ def test_a_training(two):
 
 
 def test_the_table_of_a_cluster(eight):
-    """With 2, 4 and 8 ranks."""
+    """The table has a row for 2, 4 and 8 ranks, and in each row busbw follows from algbw."""
     eight.link("n[1-8]", "--rate", "200mbit")
     done = eight.bench("all-reduce", "--table", "--backend", "bare", "--min", "1M", "--max", "1M", "--seconds", "0.1", "--expect", "200mbit")
     assert done.returncode in (0, 3), done.stderr

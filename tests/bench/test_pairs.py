@@ -11,7 +11,7 @@ pytestmark = pytest.mark.lab
 @pytest.mark.alone
 @pytest.mark.parametrize("seed", range(1, 21))
 def test_the_slow_host_and_the_bad_link_are_named(eight, seed):
-    """Eight hosts at 50 Mbit/s: one has a tenth of that, and two others lose frames between them."""
+    """Of eight hosts at 50 Mbit/s, one has a tenth of that, and two others lose frames between them. Only these are named."""
     one, other, slow = random.Random(seed).sample(eight.lab.hosts, 3)
     eight.link("n[1-8]", "--rate", "50mbit")
     eight.link(slow, "--rate", "5mbit")

@@ -13,8 +13,7 @@ PATH = f"PATH={DEPS}/torch/bin:{SYSTEM_PATH}"
 
 @pytest.fixture(scope="module")
 def pods(module_lab_up, programs):
-    """Two hosts without any preparation, and a function that starts a command on both as pods of
-    one job."""
+    """Returns a function that starts a command on two hosts as the two pods of a job. The hosts were not prepared in any way."""
     lab = module_lab_up(hosts=2)
 
     def start(port, *words):

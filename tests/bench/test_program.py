@@ -16,7 +16,7 @@ MPIRUN = {
     "mpich": [DEPS / "mpich/bin/mpirun"],
 }
 OPERATIONS = ["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-recv", "barrier"]
-# /sys shows the network namespace of the process that mounted it.
+# /sys shows the network namespace of the process that mounted it, so it must be mounted again in the new namespace.
 OWN_SYSTEM = ["unshare", "--net", "--mount", "sh", "-c", 'mount -t sysfs none /sys && ip link set lo up && exec "$@"', "sh"]
 
 
@@ -54,7 +54,7 @@ def of_kind(lines, kind):
 
 
 def bus_factor(operation, ranks):
-    """The factors from nccl-tests' PERFORMANCE.md."""
+    """Returns busbw / algbw, as given in nccl-tests' PERFORMANCE.md."""
     dealt = (ranks - 1) / ranks
     return {"all-reduce": 2 * dealt, "all-gather": dealt, "reduce-scatter": dealt, "all-to-all": dealt}.get(operation, 1)
 
@@ -82,7 +82,8 @@ def test_every_operation_with_every_backend(program, mpi, ranks):
     for backend in ("bare", "mpi", "gloo"):
         found = {operation: [m["bytes"] for m in measured if (m["operation"], m["backend"]) == (operation, backend)] for operation in OPERATIONS}
         whole = [4, 1024, 1 << 18]
-        dealt = [size // (4 * ranks) * 4 * ranks for size in whole[1:]]  # 4 bytes are less than one element per rank
+        # The size of 4 bytes is left out, because it is less than one element per rank.
+        dealt = [size // (4 * ranks) * 4 * ranks for size in whole[1:]]
         assert found == {**dict.fromkeys(["all-reduce", "broadcast", "send-recv"], whole), **dict.fromkeys(["all-gather", "reduce-scatter", "all-to-all"], dealt),
                          "barrier": [0]}
     # The backends take turns at each size, and each is announced before it is measured.
@@ -96,7 +97,7 @@ def test_every_operation_with_every_backend(program, mpi, ranks):
 
 
 def test_gloo_without_mpi(program):
-    """Ranks without an MPI launcher. The program chooses the number of iterations to fill --seconds."""
+    """Ranks need no MPI launcher. The program chooses the number of iterations so that they fill --seconds."""
     out = Ranks([program, "collectives", "--operations", "all-reduce,barrier", "--backends", "gloo", "--min", 1024, "--max", 4096, "--factor", 4,
                  "--seconds", 0.05], 2).good()
     assert out[1] == ""
@@ -173,7 +174,7 @@ def test_a_wrong_result_is_caught(program, mpi, tmp_path):
 
 
 def test_a_failure_is_no_refusal(program, tmp_path):
-    """An operation that fails for another reason than missing support fails the run."""
+    """An operation that fails, and is not just unsupported, fails the run."""
     done = under("openmpi", 2, ["env", flipping("openmpi", tmp_path), "BREAK=1", program, "collectives", "--backends", "bare", "--operations", "barrier,all-reduce",
                                 "--min", 64, "--max", 64, "--iterations", 5])
     assert done.returncode == 1 and re.search(r"muster-bench: (rank 1: )?MPI_Allreduce failed", done.stderr), done.stdout + done.stderr  # each rank prints it
@@ -206,11 +207,12 @@ def test_what_network_devices_counted(program, tmp_path, rdma):
     size = 1 << 20
     lines = good(under("openmpi", 2, [program, "collectives", "--backends", "gloo", "--operations", "broadcast,all-reduce", "--min", 64, "--max", size, "--factor", size // 64,
                                       "--iterations", 10, "--warmup", 0, "--system", system], network=OWN_SYSTEM))
-    # A port's counter counts units of 4 bytes, so it shows more bytes than eth0. Small amounts say nothing.
+    # If there is a port, its counter counts units of 4 bytes, so it shows more bytes than eth0, and the traffic counts as RDMA. After
+    # a small operation, the counters prove nothing.
     assert [(m["bytes"], m["rdma"]) for m in of_kind(lines, "measurement")] == [(64, False), (size, rdma)] * 2
     traffic = of_kind(lines, "traffic")
     assert [(t["rank"], t["backend"], t["operation"]) for t in traffic] == [(0, "gloo", "broadcast"), (0, "gloo", "all-reduce")]
-    for line, ways in zip(traffic, (1, 2)):  # in a sum, each of the two ranks sends everything
+    for line, ways in zip(traffic, (1, 2)):  # one rank sends the whole buffer in a broadcast, and both ranks do in an all-reduce
         found = {d["name"]: d for d in line["devices"]}
         assert sorted(found) == ["eth0", "mlx5_0:1"][:1 + rdma]
         for name, device in found.items():
@@ -221,7 +223,8 @@ def test_what_network_devices_counted(program, tmp_path, rdma):
 
 def test_ip_over_infiniband_is_no_rdma(program, tmp_path):
     """Bytes that interfaces moved through a port were not RDMA, although the port counted them."""
-    names = ["ib0", "ib0.8001", "ib0.8002", "ib0.8003"]  # four interfaces, as many as a port unit has bytes: nothing is left
+    # Each of the four interfaces counted all bytes, and a unit of the port's counter is 4 bytes, so nothing is left for RDMA.
+    names = ["ib0", "ib0.8001", "ib0.8002", "ib0.8003"]
     system = devices(tmp_path / "sys", names, "mlx5_0")
     size = 1 << 20
     lines = good(under("openmpi", 2, [program, "collectives", "--backends", "gloo", "--operations", "all-reduce", "--min", size, "--max", size,
@@ -246,8 +249,7 @@ def test_pairs(program, mpi, backend):
 
 
 def test_each_direction_has_its_own_figure(program):
-    """A link that is slow in one direction is reported as slow in that direction only, and takes no more than a
-    few seconds."""
+    """A link that is slow in one direction is reported as slow in that direction only. Measuring it takes no more than a few seconds."""
     # Two networks. Traffic from the second to the first is limited to 8 Mbit/s.
     script = """
         set -e
@@ -307,7 +309,7 @@ def test_refused_in_words(program, words, code, said):
 
 
 def test_each_rank_says_why_it_is_refused(program):
-    """An engine kills all ranks when the first one fails, so rank 0 may not get to print the error."""
+    """Every rank prints the error. Rank 0 alone might not get to do so, because an engine kills all ranks when the first one fails."""
     for words, said in ((["ddp", "--nonsense"], "--nonsense"), (["pairs", "--rounds", "0-7"], "the job has 2")):
         ends = Ranks([program, *words], 2).end()
         assert [status for _, status in ends] == [2, 2] and all(said in err for (_, err), _ in ends), ends
@@ -316,7 +318,7 @@ def test_each_rank_says_why_it_is_refused(program):
 
 @pytest.fixture
 def without_pytorch(program, tmp_path):
-    """muster-bench on a host that has no PyTorch."""
+    """Returns a muster-bench without the module that needs PyTorch, as on a host that has no PyTorch."""
     for folder, files in (("bin", [program]), ("lib/muster", (program.parent.parent / "lib/muster").glob("*"))):
         (tmp_path / folder).mkdir(parents=True)
         for file in files:
@@ -343,7 +345,7 @@ def backends_of(lines, kind):
 
 @pytest.mark.parametrize("mpi", MPIRUN)
 def test_what_one_rank_lacks_is_skipped_by_all(program, without_pytorch, mpi):
-    """The ranks that have PyTorch do not wait in it for the rank that has none."""
+    """Ranks that have PyTorch do not wait, inside PyTorch, for the rank that has none."""
     words = ["collectives", "--backends", "bare,mpi,gloo", "--optional", *SMALL]
     lines = good(under(mpi, 2, [program, *words, ":", "-n", 1, without_pytorch, *words]))
     assert backends_of(lines, "measurement") == [("all-reduce", "bare")] and of_kind(lines, "measurement")[0]["ranks"] == 3
@@ -358,7 +360,7 @@ def test_everything_optional_is_there(program):
 
 
 def test_no_mpi_beside_gloo(program):
-    """Ranks that mpirun started but that find no MPI agree over Gloo, and so do ranks without an mpirun."""
+    """Ranks that mpirun started but that find no MPI use Gloo to agree on what they measure, and so do ranks without an mpirun."""
     words = [program, "collectives", "--backends", "bare,mpi,gloo", "--optional", *SMALL]
     by_hand = lines_of(Ranks(words, 2).good()[0])
     for lines, why in ((good(under("openmpi", 2, words, env={"MUSTER_MPI_LIBRARY": "/nowhere/libmpi.so"})), "/nowhere/libmpi.so"), (by_hand, "no MPI launcher")):

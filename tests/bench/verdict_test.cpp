@@ -70,7 +70,7 @@ TEST(Judgement, NobodyKnowsIsNotGood) {
   EXPECT_NE(about(verdicts, "all-reduce").text.find("--expect"), std::string::npos);
 }
 
-// The hosts have RDMA, and n1 sent through these devices.
+// Returns results of hosts with RDMA, of which n1 sent through these devices.
 Results with_rdma(const std::string& backend, const std::vector<Traffic::Device>& devices) {
   Results results = two_hosts(0.94 * kGbit);
   for (HostFacts& host : results.hosts) host.rdma = "mlx5_0:1, 100 Gb/sec (4X EDR)";
@@ -150,8 +150,8 @@ TEST(Judgement, WrongDataFailsWhateverTheSpeed) {
 
 TEST(Judgement, SeveralRanksOfAHostShareItsLinkInAnAllToAll) {
   EXPECT_DOUBLE_EQ(expected_busbw("all-to-all", 2, 2, 100), 100);
-  // With 2 hosts x 2 ranks, 2 x 2/4 of a buffer leave each host in the time for which busbw counts
-  // 3/4.
+  // With 2 hosts x 2 ranks, each rank sends 2/4 of its buffer to the other host, so one buffer
+  // leaves each host. busbw counts only 3/4 of a buffer for the same time.
   EXPECT_DOUBLE_EQ(expected_busbw("all-to-all", 4, 2, 100), 75);
   EXPECT_DOUBLE_EQ(expected_busbw("all-reduce", 4, 2, 100), 100);
 }

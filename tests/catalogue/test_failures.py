@@ -1,4 +1,4 @@
-"""Failure ids in other code exist in the catalogue."""
+"""Failure ids that other code names exist in the catalogue."""
 import re
 from pathlib import Path
 

@@ -17,7 +17,7 @@ using layout::h100;
 
 constexpr double kSavedAt = 1793577600;  // 2026-11-02
 
-// The states of all hosts as `muster check --save` would store them.
+// Returns the states of all hosts as `muster check --save` would store them.
 std::vector<facts::SavedState> saved_states(const World& world) {
   std::vector<facts::SavedState> states;
   for (const facts::Survey& survey : world.surveys) {
@@ -41,7 +41,7 @@ std::vector<Finding> judged_with(const World& world, const std::vector<facts::Sa
   return all;
 }
 
-// One line per finding, such as "warning n3 memory-changed: what | evidence".
+// Returns one line per finding, such as "warning n3 memory-changed: what | evidence".
 std::string lines_of(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& one : findings) {
@@ -56,8 +56,8 @@ std::string lines_of(const std::vector<Finding>& findings) {
 
 struct ChangedHost {
   const char* name;
-  std::function<void(Facts&)> change;  // of n3
-  std::string found;                   // without the newline
+  std::function<void(Facts&)> change;  // changes the facts of n3
+  std::string found;                   // the expected finding, without the newline
 };
 
 void expect_found(const World& healthy, const std::vector<ChangedHost>& cases) {
@@ -174,7 +174,7 @@ facts::Interface made_as(const char* made, facts::Interface interface) {
   return interface;
 }
 
-// The interfaces that container and virtual machine tools create.
+// The hosts have interfaces that tools for containers and virtual machines create.
 World world_with_virtual_interfaces() {
   World world = plain_world();
   for (int number = 1; number <= 4; ++number) {
@@ -315,13 +315,13 @@ TEST(Changes, OfAmdGpusAreOnlyThoseThatItsToolTold) {
        ""},
   };
   expect_found(healthy, cases);
-  // The tool had failed when the state was saved.
+  // The tool failed only when the state was saved.
   World failed = healthy;
   cases[2].change(failed.host(3));
   EXPECT_EQ(lines_of(judged_with(healthy, saved_states(failed))), "");
 }
 
-// Two cards with four partitions each.
+// GPU `index` of two cards with four partitions each.
 Gpu partition(int index) {
   Gpu gpu = layout::mi300x(index);
   gpu.pci = layout::mi300x(index / 4).pci;
@@ -446,7 +446,7 @@ TEST(Changes, AreAcceptedInTheSameEnvironment) {
   };
   EXPECT_TRUE(
       has(fix_with({.engine = "openmpi"}), "\n  muster check -H n3 --engine openmpi --save"));
-  // The activation may contain secrets.
+  // The activation may contain secrets, so the fix must not show it.
   const std::string fix = fix_with({.activate = "export HF_TOKEN=secret"});
   EXPECT_TRUE(has(fix, "\n  muster check -H n3 --save\nwith the same --activate as now"));
   EXPECT_FALSE(has(fix, "secret"));

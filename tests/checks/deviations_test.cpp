@@ -5,7 +5,8 @@
 namespace muster::checks {
 namespace {
 
-// Such as "n3,n4: numpy 1 not 2 of n1, most hosts; ...". "-" stands for a missing item.
+// Formats the deviations as in "n3,n4: numpy 1 not 2 of n1, most hosts; ...". "-" stands for a
+// missing item.
 std::string differences_in(const std::vector<HostItems>& hosts) {
   std::string text;
   for (const Deviation& one : deviations(hosts)) {

@@ -25,7 +25,7 @@ TEST(GpuRules, FindNothingOnHealthyHosts) {
   }
 }
 
-// What is broken on n3, and the expected finding.
+// A fault that `make` causes on n3, and the expected finding.
 struct Sick {
   std::function<void(facts::Facts&)> make;
   const char* id;
@@ -201,7 +201,7 @@ TEST(GpuRules, ExcuseWhatIsUsual) {
   gpu.processes = {{.pid = 5, .user = "root", .command = "Xorg", .memory_bytes = 1 << 27},
                    {.pid = 6, .user = "root", .command = "nvidia-cuda-mps"}};
   gpu.xids = {{.code = 79, .count = 1, .seconds_ago = 100'000},
-              // An old one, and one of another program.
+              // The first is too old to matter, and another program caused the second.
               {.code = 31, .count = 9, .seconds_ago = 5}};
   gpu.pcie_width = 0;  // unknown
   gpu.nvlinks_up = 0;  // no NVLink bridge installed
@@ -246,7 +246,7 @@ TEST(GpuRules, NameTheHostWithoutGpudirect) {
   EXPECT_TRUE(has(judged(world)[0].fix, "sudo modprobe nvidia_peermem"));
   world.host(2).peer_memory.dmabuf = true;
   EXPECT_EQ(brief(world), "");
-  for (int number : {1, 2, 3}) world.host(number).peer_memory = {};  // unused
+  for (int number : {1, 2, 3}) world.host(number).peer_memory = {};  // no host uses GPUDirect
   EXPECT_EQ(brief(world), "");
 }
 

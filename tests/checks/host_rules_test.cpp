@@ -50,7 +50,7 @@ TEST(Shm, MayBeFull) {
 
 TEST(Oversubscription, IsSaidAloud) {
   World world = good_world(2);
-  world.job.ranks_per_host = 8;  // as many as CPUs
+  world.job.ranks_per_host = 8;  // as many as the host has CPUs
   EXPECT_EQ(brief(world), "");
   world.host(2).cpu.usable = 4;
   ASSERT_EQ(brief(world), "warning n2 omp-threads-oversubscribed");
@@ -132,7 +132,8 @@ TEST(Clock, OfTheLauncherMayBeTheWrongOne) {
   for (auto& survey : world.surveys) survey.clock_ahead_s = 600;
   EXPECT_EQ(brief(world), "");
   world.surveys[2].clock_ahead_s = 0;
-  // Two against two: the launcher agrees with one side, which counts as right.
+  // Two machines against two: the launcher's clock agrees with one side, and that side counts as
+  // right.
   EXPECT_EQ(brief(world), "error n[1-2] clock-skew-elastic");
 }
 

@@ -20,8 +20,8 @@ inline std::vector<Finding> judged(const World& world) {
   return judge({world.job, world.cluster, world.surveys, world.launcher, layout});
 }
 
-// All findings, as "error n2 some-id; note all other-id", so that a test also notices unexpected
-// ones.
+// Returns all findings, as in "error n2 some-id; note all other-id", so that a test also notices
+// unexpected ones.
 inline std::string brief(const World& world) {
   std::string text;
   for (const Finding& finding : judged(world)) {

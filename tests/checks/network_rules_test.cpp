@@ -133,7 +133,8 @@ TEST(InterfaceVariables, NameAnInterfaceThatSomeHostsLack) {
   EXPECT_TRUE(has(judged(world).back().fix, "unset GLOO_SOCKET_IFNAME"))
       << judged(world).back().fix;
   world.job.env_values = {{"GLOO_SOCKET_IFNAME", "nosuch"}};
-  EXPECT_EQ(judged(world).front().hosts.size(), 2U);  // n3's finding has different evidence
+  // n3 is in a separate finding, because its evidence differs.
+  EXPECT_EQ(judged(world).front().hosts.size(), 2U);
   EXPECT_EQ(judged(world).size(), 3U);
 }
 
@@ -249,7 +250,7 @@ TEST(Port, IsAnErrorWhenThereIsNone) {
   World world = good_world(2);
   world.host(2).port_range_first = 1024;
   world.host(2).port_range_last = 65535;
-  // n2's own range of ephemeral ports contains it.
+  // n2's own range of ephemeral ports contains all ports from which muster could choose.
   EXPECT_EQ(brief(world), "error n2 master-port-in-use");
 }
 

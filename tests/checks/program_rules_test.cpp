@@ -88,7 +88,7 @@ TEST(Engine, StartsNoMpiForPythonThatSpeaksOfIt) {
     world.host(number).program->libmpi.reset();
     world.host(number).program->libmpi_kind.clear();
   }
-  EXPECT_EQ(brief(world), "");  // an MPI starts the program, not torchrun
+  EXPECT_EQ(brief(world), "");  // muster chooses an MPI to start the program, not torchrun
   world.host(2).mpi.clear();
   ASSERT_EQ(brief(world), "warning all all-ranks-zero");
   EXPECT_TRUE(
@@ -152,11 +152,11 @@ TEST(Program, BuiltForAnotherArchitectureIsNotStarted) {
   EXPECT_EQ(brief(world), "");
   facts::Program& program = *world.host(2).program;
   program.architecture = "aarch64";
-  program.missing_interpreter = "/lib/ld-linux-aarch64.so.1";  // that is no advice
+  program.missing_interpreter = "/lib/ld-linux-aarch64.so.1";  // naming it would not help the user
   ASSERT_EQ(brief(world), "error n2 exec-format-error");
   EXPECT_TRUE(has(judged(world).front().what, "is built for aarch64, but the host's architecture"));
   program.missing_interpreter.clear();
-  world.host(2).cpu.architecture.clear();  // not seen
+  world.host(2).cpu.architecture.clear();  // unknown
   EXPECT_EQ(brief(world), "");
 }
 
@@ -178,7 +178,7 @@ TEST(Torch, OfAnotherVersionIsFoundUnderEveryEngine) {
     world.job.engine = engine;
     EXPECT_EQ(brief(world), "") << engine;
     world.host(2).program->torch = "2.12.1";
-    // A Python program under an MPI need not use PyTorch.
+    // A Python program under an MPI need not use PyTorch, so the difference is only a warning.
     const std::string severity = engine == "torchrun" ? "error" : "warning";
     ASSERT_EQ(brief(world), severity + " n2 torch-version-skew") << engine;
     EXPECT_EQ(judged(world).front().evidence, "2.12.1; on most hosts 2.13.0+cpu");
@@ -311,7 +311,8 @@ TEST(Program, Differs) {
   EXPECT_EQ(judged(world).front().evidence,
             "/opt/job/train (10 bytes, p2); on most hosts /opt/job/train (10 bytes, p1)");
   world = good_world_with_program(2);
-  world.host(2).program->identity.hash = "p2";  // both differ, so neither is the usual one
+  // Of two hosts that differ, neither is the usual one.
+  world.host(2).program->identity.hash = "p2";
   EXPECT_EQ(judged(world).front().what, "the program file differs from the one on n1");
   world.host(1).program->identity.hash = "";
   EXPECT_EQ(brief(world), "");
@@ -335,7 +336,7 @@ TEST(Activation, Failed) {
   ASSERT_EQ(brief(world), "error n2 remote-python-env-missing");
   EXPECT_EQ(judged(world).front().evidence, "no such file");
   EXPECT_TRUE(has(judged(world).front().fix, "with muster exec -H n2"));
-  // Activation lines may contain secrets.
+  // Activation lines may contain secrets, so the fix must not show them.
   EXPECT_FALSE(has(judged(world).front().fix, "/opt/venv"));
 }
 
@@ -406,7 +407,7 @@ TEST(Activation, IsUndoneByVariablesFromHere) {
   world.host(3).environment.digest["NCCL_DEBUG"] = "d2";
   world.job.env_values = {{"PATH", "/bin"}, {"SECRET", "told to nobody"}};
   const std::vector<Finding> findings = judged(world);
-  // n3's own PATH does not matter, because the ranks get another one.
+  // It does not matter that n3's PATH differs, because the ranks get this machine's value.
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].hosts, (std::vector<std::string>{"n1", "n2"}));
   EXPECT_EQ(findings[0].what,

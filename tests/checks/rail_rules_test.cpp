@@ -9,7 +9,8 @@ namespace {
 
 using layout::world_of;
 
-// Only the findings about RDMA. These machines also have interfaces that other rules report.
+// Returns the findings about RDMA only. These machines also have interfaces that other rules
+// report.
 std::string about_rails(const World& world) {
   std::string text;
   for (const Finding& finding : judged(world)) {
@@ -78,7 +79,7 @@ TEST(Rails, ThatAreFewerForNoSeenReasonAreCounted) {
 
 TEST(Rails, ThatAreSlowerAreNamedWhetherUsedOrNot) {
   World world = world_of(4, layout::make_dgx_h100);
-  // Half of the others' rate, so it is no longer used.
+  // The port has half of the others' rate, so it is no longer used.
   world.host(2).rdma[4].rate = "200 Gb/sec (2X NDR)";
   EXPECT_EQ(about_rails(world), "n2 rdma-rail-slow: mlx5_6 has 200 Gb/sec (2X NDR)");
   for (int rail = 0; rail < 8; ++rail) world.host(2).rdma[rail].rate = "300 Gb/sec";
@@ -138,7 +139,7 @@ TEST(RailVariables, DoNotMatterWhereNothingReadsThem) {
 }
 
 TEST(Rdma, OfOneKindIsNotFaultedIfAHostDoesNotAnswer) {
-  World world = world_of(4, layout::make_dgx_h100);  // they have both InfiniBand and RoCE
+  World world = world_of(4, layout::make_dgx_h100);  // such hosts have both InfiniBand and RoCE
   world.lose(2, "ssh-connect-refused-or-timeout", {.what = "it does not answer"});
   EXPECT_EQ(about_rails(world), "");
 }

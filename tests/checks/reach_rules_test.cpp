@@ -12,13 +12,13 @@ namespace {
 using facts::Reached;
 using facts::Trial;
 
-// How a connection from one host to a port of another ends. Hosts are numbered from 1.
+// Says how a connection from one host to a port of another ends. Hosts are numbered from 1.
 using Network = std::function<Reached(int from, int to, int port)>;
 
 constexpr int kSample = 41233;
 constexpr int kMaster = 29500;
 
-// All connections between all hosts: a sample port of each, and the master port of n1.
+// Tries all connections between the hosts: to a sample port of each, and to n1's master port.
 std::vector<Trial> try_all(int hosts, const Network& network) {
   std::vector<Trial> trials;
   const auto add = [&](int from, int to, int port) {
@@ -45,7 +45,7 @@ std::vector<Finding> found(int hosts, const Network& network) {
   return found(good_world(hosts), try_all(hosts, network));
 }
 
-// One line per finding, such as "n7: no other host can connect to this one".
+// Returns one line per finding, such as "n7: no other host can connect to this one".
 std::string told(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings) {
@@ -116,7 +116,8 @@ TEST(Blocked, ASplitNetworkIsOneFinding) {
   EXPECT_EQ(told(findings), "n[1-16]: n[1-8] and n[9-16] cannot connect to each other\n");
 }
 
-// The usual firewall that leaves some ports open, and its opposite.
+// First the usual firewall: the ephemeral port is blocked, and the master port is open. Then the
+// opposite.
 TEST(Blocked, TellsWhichPortsWork) {
   auto findings = found(3, [](int, int to, int port) {
     return to == 1 && port == kSample ? Reached::kTimedOut : Reached::kYes;

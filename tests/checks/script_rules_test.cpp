@@ -56,7 +56,7 @@ TEST(Script, WasNotSentBecauseAnIgnoreFileExcludesIt) {
   EXPECT_EQ(judged(world).front().fix,
             "--sync left it out because of a line in .gitignore or .musterignore; change that "
             "line, or override it in .musterignore:\n  !train.py");
-  world.job.program[1] = "src/train.py";  // an ignore file may exclude its directory
+  world.job.program[1] = "src/train.py";  // a line for the file cannot help if src is excluded
   EXPECT_TRUE(judged(world).front().fix.ends_with("override it in .musterignore"));
   world.job.program[1] = "/elsewhere/train.py";
   EXPECT_TRUE(has(judged(world).front().fix, "muster sync -H 'n[1-2]' /elsewhere"));

@@ -74,7 +74,7 @@ TEST(SshModes, SaysNothingWhereNobodyLogsIn) {
   world.launcher.ssh_files = world.host(1).ssh_files = {
       {.path = "/home/alice/.ssh", .mode = 0777, .uid = 1000, .problem = "bad"}};
   world.cluster.hosts[0].here = true;
-  // The launcher's own files, which it needs to reach n2.
+  // The finding is about the launcher's own files, which it needs to reach n2.
   EXPECT_EQ(brief(world), "warning all ssh-strictmodes-perms");
   world.job.nodes = 1;
   EXPECT_EQ(brief(world), "");

@@ -117,7 +117,7 @@ def start(lab, *words, mpi="4.1", hosts="n[1-3]:2", program=(), json=False):
 
 
 def check(lab, *words, **options):
-    """Returns the findings. Asserts what every result must have: a fix for each finding, and the right exit code."""
+    """Returns the findings. Asserts what every result must have: a fix for each finding except notes, and the right exit code."""
     ended = start(lab, *words, json=True, **options)
     assert ended.stderr == ""
     findings = [described("check-finding", json.loads(line)) for line in ended.stdout.splitlines()]
@@ -150,17 +150,17 @@ def test_a_healthy_cluster_gives_no_finding(shared, programs, mpi):
 
 @dataclass
 class Fault:
-    """A fault that can be undone, made by `lab break` or by a line for root's shell. Afterwards the file ($1) is restored, or else
-    `undo` is run."""
+    """A fault that can be undone. `make` is either words for `lab break` or a line for root's shell on `hosts`. Afterwards `file`,
+    which the line gets as $1, is restored; if no file is named, the line `undo` runs."""
     hosts: str
     make: list | str
     expected: list
     undo: str = ""
     file: str = ""
     words: list = field(default_factory=list)  # more words for check
-    program: str = ""  # and its arguments
+    program: str = ""  # the program and its arguments
     mpi: str = "4.1"
-    says: str = ""  # a pattern in the evidence or in a fix
+    says: str = ""  # a pattern that must be in the evidence or in a fix
 
 
 def one(host, path, line, *expected, **options):
@@ -258,7 +258,7 @@ def undo_all(fault, lab, path):
 
 
 def place(folder, word):
-    """Returns system programs and options unchanged, and other words as paths in the folder."""
+    """Returns python3 and options unchanged, and any other word as a path in the folder."""
     return word if word == "python3" or word.startswith("-") else f"{folder}/{word}"
 
 
@@ -275,7 +275,8 @@ def test_a_fault_is_found_on_its_host_and_nothing_else_is(shared, programs, name
 
 
 def test_a_host_does_not_choose_what_the_launcher_executes(shared, programs):
-    """A host reports an mpirun that the launcher did not find itself, although the launcher has a file with that path."""
+    """muster check does not run an mpirun just because a host reported its path. The launcher has a program at that path too, but
+    did not find it by itself."""
     stranger = "/tmp/stranger"
     shared.shell("n1", f"mkdir -p {stranger}/bin {stranger}/lib && cp {programs}/linked {stranger}/bin/job && cp {programs}/libmpi.so.12 {stranger}/lib/ && "
                        f"cp /bin/true {stranger}/bin/mpirun")
@@ -314,7 +315,7 @@ def test_each_reason_why_a_host_is_not_reached_has_its_id(open_up, record_proper
         record_property("found before", id)
     assert "muster setup --forget n2" in fixes["n2"] and "console" in fixes["n2"]
     assert fixes["n3"].strip() == "muster setup -H n3" and fixes["n4"].strip() == "muster setup -H n4"
-    assert check(lab, hosts="n1").seen == []  # excluded hosts are not checked
+    assert check(lab, hosts="n1").seen == []  # only the hosts that are named are checked
 
 
 def test_a_key_that_others_may_read(open_up, record_property):
@@ -341,11 +342,11 @@ def test_dead_hosts_cost_their_deadline(open_up, fault, is_open, words):
     found = check(lab, "--answer-within", str(deadline), *words)
     took = time.monotonic() - start
     assert found.seen == [("ssh-connect-refused-or-timeout", "error", ("n2", "n3"))], found.findings
-    assert deadline <= took < 5 * deadline, took  # sequentially it took 65 s
+    assert deadline <= took < 5 * deadline, took  # 65 s when muster waited for one host after the other
 
 
 def test_a_noexec_tmp_on_one_host_does_not_spoil_the_others(open_up):
-    """muster tries the next folder on every host, even on those that have answered."""
+    """If one host cannot execute files in /tmp, muster tries the next folder on every host, even on those that have answered."""
     lab = open_up()
     lab.shell("n2", "mount -o remount,noexec /tmp", root=True)
     assert check(lab).seen == []
@@ -409,7 +410,7 @@ def test_interfaces_of_other_names(open_up, record_property):
     assert "ens5 on n1, eno1 on n2, eth0 on n3" in found.evidence
 
 
-# RDMA, and limits as a login has them.
+# RDMA, and the limits that a login sets.
 
 
 def test_rdma_is_for_all_hosts_or_none(open_up, record_property):

@@ -54,7 +54,7 @@ def test_healthy_hosts_reach_each_other_and_listen_no_more(lab):
 
 
 def reject(lab, host, how, source):
-    """The host's own firewall rejects connections from the other host, except ssh."""
+    """Makes the host's own firewall reject connections from the other host, except ssh."""
     lab.exec(host, "python3", "-c", FIREWALL, "reject", how, address_of(lab, source), root=True, check=True)
 
 

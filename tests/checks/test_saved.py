@@ -29,7 +29,8 @@ def machines(module_lab_up):
 
 
 def test_what_changed_is_named_on_its_host(machines):
-    """The lab cannot raise the limit of locked memory everywhere, so --force is needed."""
+    """Each change is named on its host until it is accepted or undone. --force is needed because a lab cannot raise the limit of
+    locked memory everywhere."""
     lab, hosts = machines, "n[1-3]"
     changes, _, said = check(lab, "--save", "--force", hosts=hosts)
     assert changes == [] and f"saved the state of n[1-3] in {STATES}" in said
@@ -79,7 +80,7 @@ def test_a_host_with_an_error_is_not_saved(two):
 
 
 def test_a_slurm_job_has_no_saved_states(two):
-    """Also if an engine is named, so that muster reaches the hosts over ssh."""
+    """Inside a Slurm job, muster neither saves states nor compares with them, even if an engine is named and it reaches the hosts over ssh."""
     check(two, "--save", hosts="n[1-2]", code=0)
     slurm = ["env", "SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n[1-2]", f"PATH={MPI['4.1']}:{SYSTEM_PATH}", "muster"]
     for words in (["check"], ["bench", "pairs"]):

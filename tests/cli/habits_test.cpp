@@ -1,4 +1,4 @@
-// One test line per habit. A test ensures that no entry of the table is missing.
+// kRows has a line per habit, and a test ensures that it has every name in the table of habits.
 #include "cli/habits.hpp"
 
 #include <cstdlib>
@@ -40,7 +40,7 @@ Result<Line> read(const std::string& line) {
   return in_own_words(words_of("run " + line), kOwn);
 }
 
-// The flags as muster's own, or "! " and the hint if they are rejected.
+// Returns the flags as muster's own, or "! " and the hint if they are rejected.
 std::string understood(const std::string& flags) {
   const auto line = read(flags);
   if (!line) return "! " + line.error().hint;

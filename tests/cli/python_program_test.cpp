@@ -26,7 +26,8 @@ TEST(WithInterpreter, LeavesTheRestAlone) {
   EXPECT_EQ(with_interpreter({"tool.py"}, false, {.in_path = true}), Words{"tool.py"});
 }
 
-// PATH does not contain it, so it would not start by itself.
+// A bare name is looked up in PATH, which does not contain this folder, so the script would not
+// start by itself.
 TEST(WithInterpreter, ANameInTheFolderNeedsPythonEvenIfItCouldRun) {
   EXPECT_EQ(with_interpreter({"train.py"}, false, {.in_folder = true, .runs_itself = true}),
             (Words{"python3", "train.py"}));

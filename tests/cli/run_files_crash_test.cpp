@@ -59,7 +59,8 @@ class RunFilesCrash : public testing::Test {
     return done ? "" : to_text(done.error());
   }
 
-  // Files that exist can be read; for missing ones, the error names the file.
+  // Expects that all files that exist can be read. If command.json is missing, the error must name
+  // it.
   static void expect_readable(const std::string& folder, const std::string& when) {
     const auto text = [&](const char* name) { return sys::read_file(folder + "/" + name); };
     if (const auto layout = text("layout.json")) {
@@ -88,8 +89,8 @@ class RunFilesCrash : public testing::Test {
     }
   }
 
-  // The earlier run is unchanged, the new one is readable as far as it got, and another run can
-  // start.
+  // Expects that the earlier run is unchanged, that the new one can be read as far as it got, and
+  // that another run can start.
   void expect_recovery(const Tree& crashed, const std::string& when) const {
     for (const auto& [path, node] : before_) {
       ASSERT_TRUE(crashed.contains(path)) << path << " is gone: " << when;

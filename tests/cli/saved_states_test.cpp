@@ -65,7 +65,7 @@ TEST_F(SavedStates, KeepTheHalfThatAnotherCommandSaved) {
 
 TEST_F(SavedStates, LoseNothingToTwoWriters) {
   constexpr int kTimes = 5;
-  constexpr std::chrono::minutes kPatience{10};  // a busy disk takes its time
+  constexpr std::chrono::minutes kPatience{10};  // a busy disk is slow
   const auto write = [&] {
     for (int i = 0; i < kTimes; ++i)
       EXPECT_TRUE(update_saved_states({"n1"}, add_a_rate, kPatience));

@@ -1,4 +1,4 @@
-"""Properties of the binary as a file, and the words that it passes on."""
+"""Properties of the binary as a file, and how it passes on the words of other programs."""
 import os
 import re
 import subprocess
@@ -26,7 +26,8 @@ def test_is_fully_static(muster):
 
 
 def test_is_hardened_against_memory_errors(muster):
-    """Random addresses (a static PIE), no memory both writable and executable, and relocations that are read-only after the start."""
+    """The binary has random addresses (a static PIE), no memory that is both writable and executable, and relocations that are read-only after the
+    start."""
     headers = subprocess.run(["readelf", "--file-header", "--program-headers", "--dynamic", "--wide", muster],
                              capture_output=True, text=True, check=True).stdout
     assert re.search(r"Type: +DYN", headers) and re.search(r"FLAGS_1.*\bNOW\b.*\bPIE\b", headers), headers
@@ -65,7 +66,7 @@ def test_notice_names_every_library_in_the_binary(root, muster):
 
 
 def test_holds_no_torch_types(muster):
-    """Even a stripped binary contains the names of C++ types with virtual functions."""
+    """Even a stripped binary contains the names of C++ types with virtual functions, so PyTorch's would be seen."""
     types = re.findall(rb"\0(N\d+\w+E)\0", muster.read_bytes())
     assert [name for name in types if name.startswith(b"N6muster")], "muster's own types are not seen"
     assert not [name for name in types if re.match(rb"N(3c10|4c10d|5torch|2at|8pybind11)\d", name)]

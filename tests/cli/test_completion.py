@@ -10,7 +10,7 @@ import pytest
 from tests.waiting import patient
 
 SCRIPTS = {"bash": "bash-completion/completions/muster", "zsh": "zsh/site-functions/_muster", "fish": "fish/vendor_completions.d/muster.fish"}
-# How to start a shell without the user's settings, and how it reads the script. zsh finds the script by name, as a
+# The words that start a shell without the user's settings, and the line with which it reads the script. zsh finds the script by its name, as a
 # function.
 BEGIN = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'; bind 'set bell-style none'; source {script}"),
@@ -23,7 +23,7 @@ PROMPT = r"[\s\S]*[$#>] "  # text typed before the prompt does not reach the she
 
 @pytest.fixture(scope="module")
 def installed(root, muster, tmp_path_factory):
-    """Returns a folder with the files that `cmake --install` adds to the binary."""
+    """Returns a folder with the files that `cmake --install` installs besides the binary."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={folder}", f"-Dmuster={muster}", "-Dmandir=man", "-Ddatadir=share", "-P", root / "cmake/Manual.cmake"],
                    check=True, capture_output=True, timeout=patient(30), env={**os.environ, "DESTDIR": ""})
@@ -75,7 +75,7 @@ class Shell:
         return seen
 
     def completes(self, line, whole):
-        """Types the beginning of a line and a tab, then lets the shell run the completed line."""
+        """Types the beginning of a line and a tab, and checks that the shell then runs the whole line."""
         self.type(line + "\t\r")
         self.see(re.escape("ran: " + whole.removeprefix("muster ")) + r"/? ?\r?\n" + PROMPT)
 

@@ -103,7 +103,7 @@ def test_flags_win_and_take_along_what_was_meant_for_what_they_replace(project):
 
 
 def test_all_variables_of_a_profile_win_over_the_file(project):
-    """Whether the variables are in `environment` or in `env_file`."""
+    """This holds whether the variables are in `environment` or in `env_file`."""
     project.write("environment: {A: 1, B: 1}\nenv_file: job.env\nprofiles:\n  big: {env_file: big.env, environment: {B: 3}}\n")
     project.write("A=2\nB=2\nSEED=8\n", "big.env")
     run = ["run", "-q", "-H", "localhost", "-n", "1"]
@@ -170,7 +170,7 @@ def test_a_variable_without_a_value_has_that_of_your_environment(project, tmp_pa
 
 
 def test_very_many_variables_cost_little(project):
-    """Measures CPU seconds. A quadratic implementation took 25 s."""
+    """muster gets at most 10 s of CPU time. A quadratic implementation took 25 s."""
     project.write("environment:\n" + "".join(f"  V{i}: {i}\n" for i in range(60_000)))
     for words in (["config"], ["config", "--json"]):
         done = project.run(*words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (10, 10)))
@@ -209,7 +209,7 @@ def test_the_nearest_one_above_counts(project):
 
 
 def test_one_of_another_user_above_is_refused(project):
-    """Like git with another user's repository: otherwise anyone who can write to a parent directory could run commands as us."""
+    """git treats another user's repository in the same way. Otherwise anyone who can write to a parent directory could run commands as us."""
     project.write(f"hosts: localhost\nactivate: touch {project.folder}/ran\non_end: touch {project.folder}/ran\n")
     for mode, owner, says in ((0o664, 0, "other users can change this file"), (0o644, 12345, "this file belongs to another user (uid 12345)")):
         (project.folder / "muster.yaml").chmod(mode)
@@ -229,7 +229,7 @@ def test_a_directory_in_which_everybody_can_write_is_passed_over(project):
 
 
 def test_a_link_that_another_user_could_have_made_is_not_followed(project):
-    """A link could choose which of the user's own files muster reads."""
+    """With a link, another user could choose which of our own files muster reads."""
     (project.folder / "muster.yaml").rename(project.folder / "mine.yaml")
     (project.folder / "muster.yaml").symlink_to("mine.yaml")
     assert project.config(where=project.below)["values"]["engine"]["value"] == "torchrun"

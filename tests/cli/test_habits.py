@@ -18,7 +18,7 @@ def run(muster, *words, command="run"):
 
 
 def test_the_docs_have_every_habit(root):
-    """The flag names in the sources. habits_test.cpp tests each row."""
+    """docs/habits.md names every flag in the sources. habits_test.cpp tests what each flag does."""
     tables = "".join((root / f"src/cli/{name}.cpp").read_text() for name in ("habit_table", "cluster_flags", "job_flags", "run_flags"))
     rows = re.findall(r'(?:Habit\{|\.foreign = )((?:\s*"[^"]*")+)', tables)
     rows += re.findall(r'\{((?:\s*"[^"]*")+),\s*\d(?:, true)?\}', (root / "src/engines/table.cpp").read_text())
@@ -30,7 +30,7 @@ def test_the_docs_have_every_habit(root):
 
 
 def rows_of_page(root):
-    """Yields each flag in a table of the page, with its words, and whether muster rejects it."""
+    """Yields each flag in a table of the page, with its value if it has one, and whether muster rejects it."""
     page = (root / "docs/habits.md").read_text()
     for row in re.findall(r"^\| (`.*) \|$", page.split("## One meaning per flag")[0], flags=re.M):
         flags, meaning = row.split(" | ", 1)
@@ -48,7 +48,7 @@ ELSEWHERE = {"--dry-run", "--node-rank", "-m"}
 
 
 def test_every_flag_of_the_page_does_what_it_says(root, muster, tmp_path):
-    """muster config takes the flags of run and contacts no host."""
+    """Tries each flag with muster config, which takes the flags of run and contacts no host."""
     (tmp_path / "hosts").write_text("a slots=4\nb slots=4\n")
     (tmp_path / "muster.yaml").write_text("hosts: a:4,b:4\n")
 
@@ -106,7 +106,7 @@ def test_check_has_the_same_habits_and_other_commands_none(muster):
 
 
 def test_values_of_variables_are_hidden_in_argv(muster):
-    """Values are hidden from other users' process lists. A host file that never ends keeps muster waiting."""
+    """Other users cannot see the values in their process lists. A host file that never ends keeps muster running meanwhile."""
     words = ["-xA=hush1", "-x", "B=hush2", "--export=C=hush3", "--export", "D=hush4", "--env=E=hush5"]
     with subprocess.Popen([muster, "run", *words, "-f", "/dev/stdin", "--", "true"], stdin=subprocess.PIPE) as held:
         argv, end = "", time.monotonic() + patient(20)

@@ -19,7 +19,7 @@ def run(muster, *words, **options):
 
 
 def sections(text):
-    """Yields title and lines of each section of a help text."""
+    """Returns title and lines of each section of a help text."""
     return [(title, lines.splitlines()) for title, lines in re.findall(r"^([A-Z].*):\n((?:  .+\n)+)", text, flags=re.M)]
 
 
@@ -39,7 +39,7 @@ def helps_from(muster, words):
 
 @pytest.fixture(scope="module")
 def helps(muster):
-    """The help of every command, e.g. of ("exec",) and ("lab", "up"); () is muster itself."""
+    """Returns {command: help text}, where a command is a tuple such as ("exec",) or ("lab", "up"); () is muster itself."""
     return dict(helps_from(muster, []))
 
 
@@ -158,7 +158,7 @@ def test_help_names_every_flag(root, helps):
 
 @pytest.fixture(scope="module")
 def stranger(muster_on_hosts):
-    """Runs muster as an unprivileged user who reaches no host: ssh is a script that fails."""
+    """Yields stranger(words), which runs muster as an unprivileged user. It reaches no host, because ssh is a script that fails."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         home.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Real outputs on this machine, against docs/reference/schemas. Outputs that need hosts are checked where the tests of their commands read them."""
+"""Compares real outputs on this machine with docs/reference/schemas. The tests of other commands do the same with outputs that need hosts."""
 import json
 import subprocess
 
@@ -12,7 +12,7 @@ SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # Debia
 
 @pytest.fixture(scope="module")
 def here(muster, tmp_path_factory):
-    """Runs muster with a state of its own; gives its output."""
+    """Returns here(words), which runs muster with its own state folder and returns what it prints."""
     home = tmp_path_factory.mktemp("home")
     environment = {"PATH": SYSTEM, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
 
@@ -31,7 +31,7 @@ def objects(text):
 
 @pytest.fixture(scope="module")
 def failed(here):
-    """A run whose rank 1 fails. Its status file, and what muster shows of it."""
+    """Returns the status file of a run whose rank 1 fails, and what `muster show --json` prints about it."""
     status = here.home / "status.json"
     here("run", "-n", "2", "--status", status, "--", "sh", "-c", "[ $RANK = 0 ] || { echo no space left >&2; exit 3; }", code=3)
     return json.loads(status.read_text()), json.loads(here("show", "--json"))

@@ -1,4 +1,4 @@
-"""What a command does when it cannot write to standard output or standard error: a full disk, a closed descriptor, a reader that left."""
+"""What a command does when it cannot write to standard output or standard error because of a full disk, a closed descriptor or a reader that left."""
 import os
 import signal
 import subprocess
@@ -13,7 +13,7 @@ RUN = "20260101-000000-00000"
 
 @pytest.fixture
 def state(tmp_path):
-    """Makes the environment of a user with one run, which printed two lines."""
+    """Returns the environment of a user with one run, which printed two lines."""
     folder = tmp_path / f"state/muster/runs/{RUN}"
     folder.mkdir(parents=True)
     (folder / "out").write_text("[n1:0] one\n[n1:0] two\n")
@@ -31,7 +31,7 @@ COMMANDS = [["--help"], ["--version"], ["hosts", "-H", "n[1-3]"], ["facts"], ["r
 
 @pytest.fixture(params=COMMANDS, ids=lambda words: words if isinstance(words, str) else words[0].lstrip("-"))
 def words(request):
-    """Yields commands whose result is their output."""
+    """Returns a command whose whole result is its output."""
     return request.getfixturevalue("show") if request.param == "show" else request.param
 
 
@@ -72,7 +72,7 @@ def test_a_failure_of_its_own_counts_more_than_a_lost_reader(muster, state):
 
 
 def test_exec_with_labels_ends_when_its_reader_leaves(muster, tmp_path):
-    """A command that never ends replaces ssh."""
+    """A command that prints without end replaces ssh. SIGPIPE must end muster."""
     ssh = tmp_path / "ssh"
     ssh.write_text("#!/bin/sh\nexec yes\n")
     ssh.chmod(0o755)

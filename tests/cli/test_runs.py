@@ -27,8 +27,7 @@ class Runs:
         self.env = {**os.environ, "XDG_STATE_HOME": str(state)}
 
     def add(self, run_id, lines=(), owner=None, **record):
-        """Adds a run whose ranks printed these (seconds ago, "out" or "err", text). With a record, it has
-        ended."""
+        """Adds a run whose ranks printed these (seconds ago, "out" or "err", text). If `record` is given, the run has ended."""
         folder = self.folder / run_id
         folder.mkdir(parents=True)
         if owner:
@@ -289,7 +288,7 @@ def test_rm_leaves_a_run_that_another_muster_starts_again(user):
 
 
 def test_a_detached_run_is_in_use_while_its_hosts_are_checked(user, tmp_path):
-    """rm does not remove the running run; stop ends it."""
+    """rm refuses to remove such a run, and stop ends it."""
     reached = tmp_path / "reached"
     started = user.start("run", "-d", "-q", "-n", "1", "--activate", f"touch {reached}; sleep 50", "--", "true")
     until("the hosts are being checked", reached.exists, 10)

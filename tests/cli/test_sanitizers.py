@@ -1,5 +1,4 @@
-"""If muster is built with sanitisers, their reports are kept, also those from hosts. For the user-level tests that CI runs
-with sanitisers."""
+"""If muster is built with sanitisers, their reports are kept, including those from hosts. CI's user-level tests with sanitisers rely on this."""
 import os
 import subprocess
 

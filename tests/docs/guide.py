@@ -23,7 +23,7 @@ def steps(lines):
 
 
 def pattern(line):
-    """The pattern for a shown line. Words and whole numbers, such as ranks and steps, must be equal. Decimal numbers need the same
+    """Returns a pattern for a shown line. Words and whole numbers, such as ranks and steps, must be equal. Decimal numbers need the same
     number of decimals; run ids, processes, rates and times may differ."""
     text, at = "", 0
     for match in re.finditer("|".join(f"({one})" for one in VARYING), line):
@@ -70,7 +70,7 @@ class Reader:
         return printed
 
     def close(self):
-        """With MUSTER_WRITE_GUIDES=1, stores the session among the results."""
+        """Closes the terminal. With MUSTER_WRITE_GUIDES=1, stores the session in docs/results."""
         if os.environ.get("MUSTER_WRITE_GUIDES") == "1":
             name = "guide_" + self.page.rsplit("/", 1)[1].replace(".md", ".txt").replace("-", "_")
             (ROOT / "docs/results" / name).write_text(left_on_screen(self.terminal.text))

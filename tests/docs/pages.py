@@ -1,4 +1,4 @@
-"""The code blocks of README.md and docs/. Each is run by a test in this folder, or has a mark with the reason why not."""
+"""The code blocks of README.md and docs/. Each is run by a test, or has a mark with the reason why not."""
 import re
 from pathlib import Path
 
@@ -10,7 +10,7 @@ taken = set()
 
 
 class Block:
-    """`lines` are without indentation, and without the comments after commands."""
+    """A code block. `lines` have no indentation, and no comments after commands."""
 
     def __init__(self, page, before, text):
         mark = MARK.search(before)
@@ -39,7 +39,7 @@ def take(page, first):
 
 
 def with_other(line, pattern, replacement):
-    """Replaces the only match of the pattern, for example by a smaller number or another name."""
+    """Returns the line with the only match of the pattern replaced, for example with a smaller number or another name."""
     changed, count = re.subn(pattern, replacement, line)
     assert count == 1, f"'{pattern}' is {count} times in: {line}"
     return changed

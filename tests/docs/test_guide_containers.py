@@ -62,7 +62,8 @@ class Reader:
         return done.stdout + done.stderr
 
     def type(self, lines):
-        """Types a block of commands, or a command with its output. Exports are kept."""
+        """Types a block of commands, or one command whose output must contain the lines on the page. Exported variables stay set for later
+        blocks."""
         for line in lines:
             for name, value in re.findall(r"(\w+)=(\S+)", line) if line.startswith("export ") else ():
                 self.env[name] = value
@@ -88,7 +89,7 @@ class Reader:
 
 
 def alike(line):
-    """Blanks out numbers that differ from run to run."""
+    """Returns the line without its decimal numbers, which differ from run to run."""
     return re.sub(r"\d+\.\d+", "#", line)
 
 
@@ -127,7 +128,7 @@ def test_the_guide(started):
     said = reader.type(INTEL_TRAIN)
     assert accuracy(said) > 70 and "Intel MPI" in said
     assert len(re.findall(r"mnist_ddp\.py", reader.type(RUNS))) >= 2, "runs of removed containers are kept"
-    # Without this, the connections would stay open for minutes.
+    # Ends the connections, which would otherwise stay open for minutes.
     leave = [f"ssh -o ControlPath=/root/.ssh/muster/cm/%C -O exit {name}" for name in HOSTS[1:]]
     forget = ["muster rm last", 'test -z "$(ls ~/.local/state/muster/runs)"', "muster setup --undo", "test ! -e ~/.ssh/muster"]
     said = reader.sh("\n".join([*FROM_HOST, HOST_TRAIN[0][2:], *leave, *forget]), private_home=True)
@@ -167,7 +168,7 @@ def test_what_is_wrong_with_a_worker_is_found(started):
     keys = reader.folder / "bundle/workers/worker1/authorized_keys"
 
     def said(code):
-        podman("exec", "launcher", "sh", "-c", "rm -rf ~/.ssh/muster")  # so that the next login is a new one
+        podman("exec", "launcher", "sh", "-c", "rm -rf ~/.ssh/muster")  # so that the next check must log in again
         return reader.muster(*check, code=code)
 
     assert "ready to run" in said(0)
@@ -183,7 +184,7 @@ def test_what_is_wrong_with_a_worker_is_found(started):
     podman("rm", "-f", "-t", "0", "worker1", "worker2")
     config = keys.with_name("sshd_config")
     config.write_text(config.read_text().replace("Port 12345", "Port 12346"))  # a wrong port
-    reader.env["SHM_SIZE"] = "32m"  # too little shared memory, on the other one
+    reader.env["SHM_SIZE"] = "32m"  # too little shared memory, which the check finds on worker2
     reader.sh("bundle/run-worker.sh worker1; bundle/run-worker.sh worker2")
     for name, port in (("worker1", 12346), ("worker2", 12345)):
         until(f"{name} listens", lambda: f"port {port}" in reader.logs(name), 20)

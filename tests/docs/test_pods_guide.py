@@ -18,7 +18,7 @@ PI_SAYS = take(GUIDE, "muster: waiting for the name of the first pod")
 
 @pytest.fixture
 def type_in(muster, tmp_path):
-    """Types lines of the guide into a shell, in an empty folder."""
+    """Returns type_in(lines), which runs lines of the guide in a shell, in a folder that is empty at first."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/muster").symlink_to(muster)
 

@@ -1,4 +1,4 @@
-"""docs/reference says everything that the binary and the sources know, and nothing else."""
+"""docs/reference lists everything that the binary and the sources know, and nothing else."""
 import importlib.machinery
 import importlib.util
 import json
@@ -13,9 +13,9 @@ from tests.waiting import patient
 
 BY_HAND = {"README.md"}
 BY_DOXYGEN = {"cpp.md"}
-# Words in capital letters with an underscore that are no variables, in string literals of the sources.
+# Words in the sources' string literals that look like environment variables but are none.
 NO_VARIABLES = re.compile(r"(AF|SYS|IPC|MPI_THREAD|F8|BASH_FUNC|CONFIG|CAP)_\w+|PRETTY_NAME|ID_LIKE|MT_\d+|NCCL_(MAJOR|MINOR|PATCH)|\w*ABCDEFG\w*|CONTAINER_FLAGS|SHM_SIZE|NVIDIA_TF32")  # the last one is the beginning of a name
-# Of the sanitised build, and names of macros.
+# Variables of the sanitised build, and names of macros.
 NOT_OF_USERS = {"MUSTER_PROVOKE_FAULT", "MUSTER_SANITIZER_LOGS", "MUSTER_VERSION", "MUSTER_LIBDIR"}
 WITHOUT_UNDERSCORE = ("HOME", "PATH", "SHELL", "TERM", "PWD", "RANK")
 
@@ -40,7 +40,7 @@ def text_files(folder):
 
 @pytest.mark.smoke
 def test_the_pages_are_up_to_date(root, muster, tmp_path):
-    """To write them anew: tools/write_reference build/release/bin/muster"""
+    """To update them, run: tools/write_reference build/release/bin/muster"""
     subprocess.run([root / "tools/write_reference", "--to", tmp_path, muster], check=True, timeout=patient(60))
     made, committed = text_files(tmp_path), text_files(root / "docs/reference")
     assert sorted(made) == sorted(committed.keys() - BY_HAND - BY_DOXYGEN)
@@ -68,7 +68,7 @@ def test_every_exit_code_is_there(root):
 
 
 def literals(root):
-    """The string literals of what runs on users' machines."""
+    """Yields (path, text) of the string literals in the sources of what runs on users' machines."""
     for folder in ("src", "include", "programs", "python"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".cpp", ".hpp", ".py") and not path.is_relative_to(root / "src/lab"):
@@ -92,7 +92,7 @@ def listed_names(tool):
 
 @pytest.mark.smoke
 def test_every_variable_is_there(root, tool):
-    """A variable that the sources name needs a line in tools/write_reference, or it is none: NO_VARIABLES."""
+    """Every variable that the sources name needs a line in tools/write_reference. A word that is no variable belongs in NO_VARIABLES."""
     listed, found = listed_names(tool), set(names_in_sources(root))
     assert {"MUSTER_RUN_ID", "MUSTER_EXEC", "XDG_STATE_HOME", "SLURM_JOB_ID", "MASTER_ADDR", "RANK"} <= found
     assert sorted(found - listed) == []
@@ -140,7 +140,7 @@ def test_every_json_file_is_promised_or_internal(root):
 
 
 def parts_of(schema):
-    """All objects of a schema that have properties."""
+    """Yields every object of a schema that has properties."""
     if isinstance(schema, dict):
         if isinstance(schema.get("properties"), dict) and "type" in schema:
             yield schema
@@ -157,7 +157,7 @@ def test_schemas_are_schemas_and_say_what_each_field_is(name):
     schema = json.loads((FOLDER / name).read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema" and schema["title"]
-    if name == "muster-yaml.schema.json":  # of a file that users write: it may name what they must not write
+    if name == "muster-yaml.schema.json":  # users write this file, so its schema may forbid unknown fields
         return
     parts = list(parts_of(schema))
     assert parts
@@ -168,7 +168,7 @@ def test_schemas_are_schemas_and_say_what_each_field_is(name):
 
 
 def test_the_page_of_the_cpp_api_is_up_to_date(root, tmp_path):
-    """To write it anew: tools/write_api_reference"""
+    """To update it, run: tools/write_api_reference"""
     subprocess.run([root / "tools/write_api_reference", "--to", tmp_path / "cpp.md"], check=True, timeout=patient(120))
     assert (tmp_path / "cpp.md").read_text() == (root / "docs/reference/cpp.md").read_text(), "run: tools/write_api_reference"
 

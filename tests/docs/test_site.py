@@ -73,7 +73,7 @@ def test_every_page_is_there_and_can_be_found(site):
 
 
 def test_no_link_is_dead(site, html):
-    """Of the pages as they were built, whatever MkDocs thinks of them."""
+    """Checks the links of the pages as they were built, independently of MkDocs' own checks."""
     wrong, seen = [], 0
     for path, page in html.items():
         if path.name == "404.html":
@@ -100,7 +100,7 @@ def test_code_in_a_table_is_as_on_github(html, site):
 
 
 def test_a_list_is_a_list(site):
-    """The site's Markdown wants an empty line before a list, and GitHub's does not."""
+    """The site's Markdown requires an empty line before a list, and GitHub's does not. No list may end up inside a paragraph."""
     pages = {path: path.read_text() for path in site.rglob("*.html")}
     assert not [str(path) for path, text in pages.items() if re.search(r"<p>[^<]*(?:<(?!/p>)[^<]*)*\n\s*[-*] ", re.sub(r"<pre.*?</pre>", "", text, flags=re.S))]
 
@@ -122,7 +122,7 @@ PROBE = """<img src="http://elsewhere.invalid/probe.png">
 
 
 def seen_by_a_browser(url, folder):
-    """The page as its scripts leave it, in a network namespace in which not even loopback is up."""
+    """Returns the page after a browser has run its scripts, in a network namespace in which not even loopback is up."""
     alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
     done = subprocess.run([*alone, "chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'browser'}", "--virtual-time-budget=20000",
                            "--dump-dom", url], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(60))
@@ -131,7 +131,7 @@ def seen_by_a_browser(url, folder):
 
 
 def test_search_works_on_a_file_without_a_network(site, tmp_path):
-    """The page is opened as a file: no server, and no Worker. Of all that it loads then, only the picture of the probe is elsewhere."""
+    """Opens the page as a file, without a server and without a Worker. It tries to load nothing from elsewhere but PROBE's picture."""
     probe = site / "probe.html"
     probe.write_text((site / "hosts.html").read_text().replace("</body>", PROBE + "</body>"))
     shown = seen_by_a_browser(f"{probe.as_uri()}?q=memlock", tmp_path)
@@ -144,7 +144,7 @@ def test_search_works_on_a_file_without_a_network(site, tmp_path):
 
 @pytest.fixture
 def copy(tmp_path):
-    """copy(): of the repository, as far as the site needs it; docs and tools may be changed."""
+    """A copy of the repository, as far as the site needs it. A test may change its docs and tools."""
     tree = tmp_path / "tree"
     tree.mkdir()
     for entry in ROOT.iterdir():

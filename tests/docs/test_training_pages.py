@@ -214,7 +214,7 @@ COMPILED = pytest.mark.campaign  # takes half a minute of CPU time
 
 @pytest.fixture(scope="module")
 def train(prefix, tmp_path_factory):
-    """The program that pkg-config's line builds from the pages."""
+    """The program that the page's line with pkg-config builds from the code on the pages."""
     folder = tmp_path_factory.mktemp("train")
     (folder / "train.cpp").write_text(source())
     command(COMPILE, within=250, cwd=folder, env={**os.environ, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"})
@@ -301,12 +301,12 @@ def hosts(programs, venv, module_lab_up, tmp_path_factory):
 
 
 def labelled(said):
-    """Returns the ranks' output in order, without labels."""
+    """Returns the ranks' output without labels, sorted."""
     return sorted(line.split("] ", 1)[1] for line in said.splitlines() if line.startswith("["))
 
 
 def fewer_ranks(line, hosts="n[1-3]"):
-    """Uses one rank per host, because waiting ranks poll and this machine may have only two CPUs."""
+    """Returns the line with one rank per host, because waiting ranks poll and this machine may have only two CPUs."""
     return changed(r" -H n\[1-3\] --nproc-per-node 2 ", f" -H {hosts} --nproc-per-node 1 ", line)
 
 
@@ -354,7 +354,7 @@ SMALL = ["--epochs", "2", "--batch-size", "6", "--log-every", "1"]
 
 @pytest.fixture(scope="module")
 def directories(hosts):
-    """/data/cifar10 and /shared on every host."""
+    """Makes /data/cifar10 and /shared on every host."""
     write_images(hosts.folder / "cifar10")
     for host in ("launcher", *hosts.lab.hosts):
         hosts.lab.shell(host, f"mkdir -p /data && ln -s {hosts.folder}/cifar10 /data/cifar10 && ln -s {hosts.folder} /shared", root=True)

@@ -19,7 +19,7 @@ IMAGE = {"ami_id": "ami-0123456789abcdef0", "name": "ubuntu/images/hvm-ssd-gp3/u
          "architecture": "x86_64", "description": "", "hypervisor": "xen", "image_location": "", "image_type": "machine", "platform": None, "public": True,
          "root_device_name": "/dev/sda1", "root_device_type": "ebs", "sriov": "simple", "state": "available", "virtualization_type": "hvm",
          "creation_date": "2026-01-01T00:00:00.000Z"}
-# Sets only the address of the service, and that it needs no account.
+# Sends requests to the service, with few retries, and skips the checks for which the provider would need an account.
 OVERRIDE = """\
 provider "aws" {{
   skip_credentials_validation = true
@@ -41,7 +41,7 @@ def plugin_folder():
 
 
 def missing_part():
-    """Why these tests cannot run here; empty if they can."""
+    """Returns why these tests cannot run here, or "" if they can."""
     for program in ("terraform", "moto_server"):
         if not shutil.which(program):
             return f"{program} is not installed"

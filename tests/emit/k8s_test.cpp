@@ -31,7 +31,7 @@ std::string text_of(const K8sJob& job) {
   return text ? *text : "refused: " + text.error().what;
 }
 
-// The reason for which the job is rejected.
+// Returns why the job is rejected.
 std::string refusal(const K8sJob& job) {
   const auto text = to_yaml(job);
   return text ? "accepted" : text.error().what;
@@ -127,7 +127,7 @@ TEST(Command, OfMusterItselfRunsAsItIs) {
   EXPECT_EQ(container_of(job)["command"].as<std::vector<std::string>>(), job.program);
 }
 
-// Kubernetes reads $$ as $, and replaces $(NAME).
+// Kubernetes replaces $$ with $, and $(NAME) with the value of a variable.
 TEST(Command, IsNotExpandedByKubernetes) {
   K8sJob job = small_job();
   job.program = {"sh", "-c", "echo $RANK", "echo $(date) $$"};

@@ -39,7 +39,7 @@ def test_objects_pass_the_schemas(muster):
 
 
 def test_the_schemas_find_mistakes(muster):
-    """Without this, the test above would prove nothing."""
+    """The schemas refuse each of these mistakes; otherwise the test above would prove nothing."""
     text = emit(muster, *BASE, "--shm", "1Gi", *PROGRAM).stdout
     mistakes = [("mountPath", "mountpath"), ("completions: 1", "completions: one"), ("replicatedJobs", "replicatedjobs"), ("emptyDir", "emptydir")]
     assert all(right in text for right, _ in mistakes)
@@ -47,7 +47,7 @@ def test_the_schemas_find_mistakes(muster):
         assert said.startswith("refused: "), f"{wrong} passes"
 
 
-# Flags after those of BASE (the last --name counts), and the reason for the rejection.
+# Flags that are added to BASE, whose flags of the same name are dropped, and the reason for the rejection.
 WRONG = [
     (["--name", "My_Job"], "cannot use --name 'My_Job': it has the character 'M'; Kubernetes allows a-z, 0-9 and '-'"),
     (["--name", "7b"], "cannot use --name '7b': it begins with a digit; it also names a service, and Kubernetes wants a letter there"),
@@ -77,7 +77,7 @@ WRONG = [
 def test_wrong_ones_are_refused_with_the_reason(muster):
     assert len(WRONG) >= 15
     for words, reason in WRONG:
-        base = [word for i, word in enumerate(BASE) if BASE[i - i % 2] not in words]  # each of these flags once
+        base = [word for i, word in enumerate(BASE) if BASE[i - i % 2] not in words]  # drops the flags of BASE that `words` has too
         done = emit(muster, *base, *words, *PROGRAM)
         assert (done.returncode, done.stdout) == (2, ""), (words, done)
         assert reason in done.stderr, (words, done.stderr)

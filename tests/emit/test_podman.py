@@ -23,7 +23,7 @@ IMAGE, NETWORK = "example.org/team/train:1", "pods"
 
 
 class Pods(Podman):
-    """Podman with its own network and storage."""
+    """Runs pods in podman, with their own network and storage."""
 
     def __init__(self, top):
         super().__init__(top)
@@ -31,12 +31,13 @@ class Pods(Podman):
         self.said("network", "create", "--subnet", str(SUBNET), NETWORK)
 
     def make_image(self, bare_root, muster):
-        """Builds the guide's image: a minimal Debian with Python, muster and the examples. The settings of all containers add PyTorch."""
+        """Builds the guide's image: a minimal Debian with Python, muster and the examples. PyTorch comes from a volume that
+        podman's settings mount in all containers."""
         archive, more = self.top / "root.tar", self.top / "more"
         (more / "usr/local/bin").mkdir(parents=True)
         shutil.copy(muster, more / "usr/local/bin")
         shutil.copytree(ROOT / "examples/python", more / "opt/examples")
-        # The two archives have no path in common.
+        # The second call appends files, whose paths do not occur in the first part.
         for words in (["-cf", archive, "-C", bare_root, "."], ["-rf", archive, "-C", more, "usr/local/bin/muster", "opt/examples"]):
             subprocess.run(["tar", *words], check=True, timeout=patient(120))
         self.said("import", "--change", f"ENV PATH={DEPS}/torch/bin:/usr/local/bin:/usr/bin:/bin", str(archive), IMAGE)
@@ -126,7 +127,7 @@ def test_pi_as_in_the_guide(muster, podman):
 
 
 def test_two_pods_train(muster, podman, tmp_path):
-    """Uses real digits, separate shared memory, and a checkpoint on a claim."""
+    """Two pods train on real digits, with separate shared memory, and store a checkpoint on a claim."""
     subprocess.run([DEPS / "torch/bin/python", ROOT / "tests/train/digits.py", tmp_path / "data"], check=True, timeout=patient(120))
     podman.claim("data", tmp_path / "data")
     text = emit(muster, "--name", "mnist", "--image", IMAGE, "-N", "2", "--shm", "256Mi", "--pvc", "data:/data",

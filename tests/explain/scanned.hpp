@@ -1,4 +1,4 @@
-// The result of `muster explain` for a text.
+// Functions that return what `muster explain` finds in a text.
 #pragma once
 
 #include <string>

@@ -52,7 +52,8 @@ def compile_mpi_programs(folder, mpis):
 
 @pytest.fixture(scope="session")
 def shared(request, shared_folder):
-    """The recipes' files, and the MPI program for each MPI that a selected recipe needs. Labs must start after it exists."""
+    """Returns a folder with the recipes' files, and with the MPI program for each MPI that a selected recipe needs. Labs must start after it
+    exists."""
     recipes = [item.callspec.params["recipe"] for item in request.session.items if "recipe" in getattr(item, "fixturenames", ())]
     mpis = sorted({recipe.mpi for recipe in recipes if "PROGRAM" in recipe.command})
     made_once(shared_folder / "recipes", write_files)
@@ -62,7 +63,7 @@ def shared(request, shared_folder):
 
 @pytest.fixture(scope="module")
 def start_lab(shared, tmp_path_factory):
-    """Yields start_lab(up, "hosts=3 nics=2"), which returns a Lab whose hosts accept the launcher's user."""
+    """Returns start_lab(up, "hosts=3 nics=2"), which returns a Lab whose hosts accept the launcher's user."""
     def start(up, words):
         flags = dict(word.split("=", 1) for word in words.split())
         folder = None
@@ -81,7 +82,7 @@ def start_lab(shared, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def labs(module_lab_up, start_lab):
-    """Labs by their flags. Each starts when the first recipe needs it."""
+    """Returns labs(flags), which returns the lab with these flags and starts it when the first recipe needs it."""
     started = {}
 
     def get(words):
@@ -122,7 +123,8 @@ def run(recipe, lab, shared):
 
 
 def is_found(recipe, log):
-    """Checks that nothing else was found. In a container that cannot raise limits, hosts that show RDMA lack an unlimited memlock."""
+    """Checks that muster found this failure and no other. A finding about memlock does not count on imitated RDMA hosts, because the container that
+    runs the tests may be unable to raise limits."""
     findings = [json.loads(line) for line in log.splitlines()]
     if "like=" in recipe.lab:
         findings = [one for one in findings if one["id"] != "rdma-memlock" or recipe.id == "rdma-memlock"]

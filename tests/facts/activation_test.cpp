@@ -49,7 +49,8 @@ TEST(Activation, sources_a_file_whose_own_commands_may_fail) {
   EXPECT_EQ(done.environment.at("MUSTER_A"), "1");
 }
 
-// oneAPI's script refuses to run twice, and a container image may have run it already.
+// oneAPI's script refuses to run twice, and a container image may have run it already. muster
+// sources it nevertheless.
 TEST(Activation, sources_setvars_where_it_ran_before) {
   FakeTree tree;
   const std::string file = tree.write("setvars.sh",

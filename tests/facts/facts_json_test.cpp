@@ -130,7 +130,8 @@ TEST(FactsJson, text_that_is_no_utf8_is_replaced) {
   EXPECT_TRUE(parse_facts(to_json(facts)));
 }
 
-// Appends hostile text to every string in the JSON, and to every name in a map.
+// Appends hostile text to every string in the JSON, and adds an entry with a hostile name to every
+// map.
 void spoil(nlohmann::json& json, const std::string& with) {
   if (json.is_string()) json = json.get<std::string>() + with;
   if (!json.is_structured()) return;

@@ -1,5 +1,5 @@
-// Hosts with GPUs as folders and tools, in the forms that real drivers and tools use. Nothing here
-// ran on a GPU.
+// Hosts with GPUs, simulated by folders and tools in the form of real drivers and tools. None of it
+// was recorded on a GPU.
 #pragma once
 
 #include <array>

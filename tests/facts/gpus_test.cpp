@@ -54,7 +54,7 @@ TEST(Gpus, of_an_h100_host) {
   EXPECT_EQ(gpu.ecc_uncorrected, 0);
   EXPECT_EQ(gpu.remap_pending, false);
   EXPECT_EQ(gpu.remap_failed, false);
-  EXPECT_FALSE(gpu.retired_pages_pending);  // pending on another GPU
+  EXPECT_FALSE(gpu.retired_pages_pending);  // pages of another GPU are pending
   EXPECT_TRUE(gpu.throttled_by.empty());    // being idle is not reported as a reason
   EXPECT_EQ(gpu.mig, false);
   EXPECT_EQ(gpu.persistence, true);

@@ -28,7 +28,7 @@ void write_cache(const std::string& path, const std::vector<HashedFile>& files) 
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
 }
 
-// The cache entry for the file, with the given hashes of its parts.
+// Returns the cache entry for the file, with the given hashes of its parts.
 HashedFile entry_of(const std::string& path, std::string parts) {
   struct stat status{};
   EXPECT_EQ(::stat(path.c_str(), &status), 0);
@@ -128,7 +128,7 @@ TEST(HashCache, is_not_for_file_systems_that_other_machines_serve) {
 }
 
 TEST(HashCache, is_kept_for_the_next_check) {
-  const std::string program = "/bin/sh";  // not written recently
+  const std::string program = "/bin/sh";  // unlike a file that was written recently, it is cached
   FakeTree tree;
   const std::string path = tree.root() + "/cache";
   HashCache first(path, kPlenty);

@@ -34,7 +34,7 @@ TEST(LockedMemory, has_no_limit_with_the_capability) {
 TEST(Resolve, an_unknown_name_has_no_address) {
   const auto none = resolve("no-such-name.invalid", kDeadline);
   if (none) {
-    EXPECT_TRUE(none->empty());  // otherwise no resolver answered in time
+    EXPECT_TRUE(none->empty());  // without a value, no resolver answered in time
   }
   EXPECT_FALSE(resolve("localhost", kDeadline).value().empty());
 }

@@ -41,7 +41,8 @@ TEST(Interpreter, is_looked_for_and_so_is_what_env_is_told_to_start) {
                {"#!python3", "python3"},
                {env + "python3", ""},
                {env + "python9", "python9"},
-               // A single word: env finds no program of that name.
+               // The kernel passes the rest of the line as one word, so env looks for a program
+               // with this whole name.
                {env + "python3 -u", "python3 -u"},
                {env + "-S python3 -u", ""},
                {env + "-S python9 -u", "python9"},

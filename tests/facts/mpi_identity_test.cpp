@@ -72,7 +72,7 @@ TEST(Mpi, asks_a_launcher_that_is_a_script_of_somebody_s) {
 
 TEST(Mpi, is_found_in_the_library_beside_the_launcher) {
   FakeTree tree;
-  // Only its first bytes are those of an ELF, so the whole file is searched.
+  // Only the first bytes are those of an ELF file, so the whole file is searched.
   const std::string library = tree.write("lib/libmpi.so.12",
                                          "\x7f"
                                          "ELF\0MPICH Version:\0"
@@ -86,8 +86,8 @@ TEST(Mpi, is_found_in_the_library_beside_the_launcher) {
   EXPECT_GT(mpi.library.bytes, 0U);
 }
 
-// As an administrator may arrange it: /usr/bin/mpirun links to the new MPI, and the old one's
-// library is still there.
+// An administrator may have made /usr/bin/mpirun a link to a new MPI, while the old one's library
+// is still in /usr/lib.
 TEST(Mpi, behind_a_link_is_the_one_that_it_leads_to) {
   FakeTree tree;
   const auto library = [](const std::string& version) {

@@ -7,7 +7,7 @@
 namespace muster::facts {
 namespace {
 
-// Each import in the form "..a.b: c, d".
+// Returns each import in the form "..a.b: c, d".
 std::vector<std::string> imports(std::string_view text) {
   std::vector<std::string> texts;
   for (const Import& one : python_imports(text)) {

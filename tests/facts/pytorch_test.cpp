@@ -57,7 +57,8 @@ TEST(Torch, is_found_through_a_pth_file) {
             answer->sys_path.end());
 }
 
-// The login set these variables, so muster's own environment still has them.
+// muster's own environment still has variables that the login set and the activation unset. The
+// Python that muster asks must not get them.
 TEST(Torch, is_not_found_through_variables_that_activation_unset) {
   FakeTree tree;
   const std::string packages = fake_torch(tree, "packages", "9.3");

@@ -91,7 +91,7 @@ def test_a_failing_activation_says_why_and_all_else_is_told(muster):
 
 @pytest.fixture
 def missing_library(tmp_path):
-    """A program whose library is missing."""
+    """Makes a program whose library is found only through LD_LIBRARY_PATH. Returns the folder of both."""
     (tmp_path / "l.c").write_text("int f(void) { return 0; }\n")
     (tmp_path / "m.c").write_text("int f(void); int main(void) { return f(); }\n")
     build = f"g++ -x c -shared -fPIC -o {tmp_path}/libgone.so {tmp_path}/l.c && g++ -x c -o {tmp_path}/m {tmp_path}/m.c -L{tmp_path} -lgone"

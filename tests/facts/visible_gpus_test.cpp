@@ -15,7 +15,7 @@ std::vector<Gpu> four(const char* vendor) {
   return gpus;
 }
 
-// The visible GPUs in order, such as "2 0".
+// Returns the visible GPUs in their order, such as "2 0".
 std::string visible(const std::vector<Gpu>& gpus, const GpuVariables& variables) {
   std::string text;
   for (const VisibleGpu& one : visible_gpus(gpus, variables)) {
@@ -64,7 +64,7 @@ TEST(VisibleGpus, count_a_mig_device_as_one) {
   EXPECT_EQ(count_gpus(gpus, {}), 4);
 }
 
-// If nvidia-smi does not answer, a list of names still tells the number of ranks.
+// If nvidia-smi does not answer, a list of names still determines the number of ranks.
 TEST(VisibleGpus, may_have_names_that_the_host_cannot_look_up) {
   std::vector<Gpu> gpus = four("NVIDIA");
   for (Gpu& gpu : gpus) gpu.uuid.clear();
@@ -94,7 +94,8 @@ TEST(OwnDevice, is_given_to_each_rank_where_cuda_shows_only_the_first) {
   EXPECT_EQ(own_device(gpus, {}, 2), "GPU-b0000000");
   EXPECT_EQ(own_device(gpus, {}, 5), "");
   EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-2b,MIG-1a"}}, 1), "MIG-1a");
-  // The rank already has its own.
+  // There is nothing to choose: one device is visible, no visible GPU has MIG devices, or Slurm
+  // assigned the GPUs.
   EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-2b"}}, 1), "");
   EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "1,2"}}, 1), "");
   EXPECT_EQ(own_device(gpus, {{"SLURM_GPUS_PER_TASK", "1"}}, 1), "");

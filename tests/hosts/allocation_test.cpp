@@ -7,7 +7,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-// For example "7: a:2 b": job 7 with the hosts a (2 slots) and b (unknown slots).
+// Formats the allocation. "7: a:2 b" is job 7 with the hosts a (2 slots) and b (unknown slots).
 std::string allocated(const Variables& environment) {
   const auto allocation = read_allocation(environment);
   if (!allocation) return to_text(allocation.error());

@@ -26,7 +26,7 @@ Result<Config> parse(std::string_view text, const std::string& profile = {}) {
                       {.job_keys = kJobKeys, .profile = profile});
 }
 
-// KEY=VALUE of every setting, with the profile that sets it.
+// Returns KEY=VALUE for every setting, with the profile that sets it.
 std::vector<std::string> settings(const Result<Config>& config) {
   if (!config) return {to_text(config.error())};
   std::vector<std::string> all;
@@ -37,7 +37,7 @@ std::vector<std::string> settings(const Result<Config>& config) {
   return all;
 }
 
-// NAME=VALUE, or NAME if the value comes from muster's environment.
+// Returns NAME=VALUE for every variable, or NAME if the value comes from muster's environment.
 std::vector<std::string> variables(const Result<Config>& config) {
   if (!config) return {to_text(config.error())};
   std::vector<std::string> all;

@@ -9,7 +9,7 @@ namespace {
 
 using Hosts = std::vector<Host>;
 
-// For example "a b:2": the hosts a (slots not given) and b (2 slots).
+// Formats the hosts. "a b:2" is a (slots not given) and b (2 slots).
 std::string read(std::string_view text) {
   const auto hosts = parse_expression({.text = text, .name = "-H"});
   if (!hosts) return to_text(hosts.error());

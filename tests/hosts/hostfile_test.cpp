@@ -55,7 +55,7 @@ TEST(Hostfile, ReadsWhatOtherSystemsSave) {
             "hosts.txt:1:1: the file is UTF-16\n  hint: save it as UTF-8");
 }
 
-// The error for a file that mixes formats, without its hint.
+// Returns the error for a file that mixes formats, without its hint.
 std::string mixture(std::string_view text) {
   const std::string said = refusal(parse_lines(text));
   const std::string hint = "\n  hint: write all lines in one format";

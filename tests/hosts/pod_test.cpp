@@ -45,7 +45,8 @@ TEST(ReadPod, UnderstandsTorchrunsOwnVariables) {
   EXPECT_EQ(read_pod(with(kTorchrun, {{"PET_NNODES", "2:2"}})).value()->count, 2);
 }
 
-// Kubeflow sets both forms. Its WORLD_SIZE is the product.
+// Kubeflow sets both forms. WORLD_SIZE may be the number of pods or, as with Kubeflow, of all
+// ranks.
 TEST(ReadPod, BothMayBeSetAndThenAgree) {
   const Environment same = {{"RANK", "1"}, {"MASTER_ADDR", "10.0.0.7"}, {"MASTER_PORT", "29400"}};
   for (const char* world_size : {"2", "16"}) {
@@ -57,7 +58,7 @@ TEST(ReadPod, BothMayBeSetAndThenAgree) {
 
 TEST(ReadPod, IsNothingElsewhere) {
   EXPECT_FALSE(is_pod({}));
-  // Without a number for this pod.
+  // These variables do not say which pod this is.
   EXPECT_FALSE(is_pod({{"MASTER_ADDR", "n1"}, {"WORLD_SIZE", "4"}}));
   EXPECT_FALSE(is_pod({{"RANK", "0"}}));
   for (const char* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMI_ID", "PMIX_RANK",

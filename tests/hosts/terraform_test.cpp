@@ -14,7 +14,7 @@ nlohmann::json instance(const char* outside, const char* inside) {
   return {{"public", outside}, {"private", inside}, {"host_key", std::string(kKey) + " muster"}};
 }
 
-// In the form that terraform 1.11 prints.
+// Returns outputs in the form that terraform 1.11 prints.
 nlohmann::json outputs() {
   return {{"muster",
            {{"sensitive", false},
@@ -29,7 +29,7 @@ Result<Instances> parsed(const nlohmann::json& json) {
   return parse_terraform({.text = json.dump(), .name = "out.json"});
 }
 
-// The error for outputs with another value at this place in the output "muster".
+// Returns the error for outputs that have this value at this place in the output "muster".
 std::string refusal_with(const char* place, const nlohmann::json& value) {
   nlohmann::json json = outputs();
   json["muster"]["value"][nlohmann::json::json_pointer(place)] = value;

@@ -25,7 +25,7 @@ def hosts(muster: Path, tmp_path: Path):
     return run
 
 
-# What people write, according to the guides that they follow.
+# Flags as people write them who follow the guides of clouds and engines.
 @pytest.mark.parametrize(("flags", "folded"), [
     (["-H", "localhost,worker"], "localhost,worker"),
     (["-H", "104.171.200.62:2,104.171.200.182:2"], "104.171.200.[62,182]:2"),

@@ -39,7 +39,7 @@ def random_ranges(rng: random.Random) -> str:
 
 
 def random_name(rng: random.Random, stem: str, axes: int) -> str:
-    """A name with as many numbers as axes, each a range or a single number."""
+    """Returns a name that contains as many numbers as `axes`, each a range or a single number."""
     name = stem
     for axis in range(axes):
         name += rng.choice(["n", "r", "node-"]) if axis else rng.choice(["", "x"])
@@ -108,8 +108,7 @@ def test_counts_as_nodeset(bulk: Bulk) -> None:
 
 
 def joined(folded: str) -> str:
-    """Joins 91-99,100-104 in NodeSet's text to 91-104: after padded numbers it splits ranges where
-    the number of digits grows."""
+    """Joins 91-99,100-104 in NodeSet's text to 91-104. After padded numbers, NodeSet splits a range where the number of digits grows."""
     cut = re.compile(r"(?<=[\[,])([1-9]\d*)(?:-(9+))?,(10*)(?:-(\d+))?(?=[\],])")
 
     def join(match: re.Match) -> str:

@@ -95,7 +95,7 @@ TEST(HostLook, AsksNccl) {
   EXPECT_EQ(ask_nccl(address->port(), Clock::now() + soon), "");  // nobody listens
   std::string asked;
   std::thread nccl([&] {
-    (void)sys::Fd(::accept(server.get(), nullptr, nullptr));  // the earlier connection
+    (void)sys::Fd(::accept(server.get(), nullptr, nullptr));  // of the first ask_nccl()
     const sys::Fd client(::accept(server.get(), nullptr, nullptr));
     char bytes[64];
     while (asked.find("status\n") == std::string::npos) {

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 // A child process that does one thing until the end of the test.
 class Child {
  public:
-  // After fork, `work` may only make system calls.
+  // `work` runs after fork(), so it may only make system calls.
   explicit Child(const std::function<void()>& work) : pid_(::fork()) {
     if (pid_ != 0) return;
     work();
@@ -51,7 +51,7 @@ void sleep_for_ever() {
   while (true) ::pause();
 }
 
-// The limit is so long that only a hang reaches it.
+// Waits until the condition is true. The limit is so long that only a hang reaches it.
 bool becomes_true(const std::function<bool()>& condition) {
   for (int i = 0; i < 30000; ++i) {
     if (condition()) return true;
@@ -213,7 +213,8 @@ TEST(Inspect, DoesNotStopAProcessInStateD) {
       view.not_seen, [](const std::string& text) { return text.starts_with("no native stack"); }));
   const std::string status = "/proc/" + std::to_string(child.pid()) + "/status";
   std::ifstream lines(status);
-  for (std::string line; std::getline(lines, line);) {  // SIGSTOP is signal 19
+  // No signal is pending; SIGSTOP would be signal 19.
+  for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("ShdPnd:")) EXPECT_EQ(line, "ShdPnd:\t0000000000000000");
     if (line.starts_with("SigPnd:")) EXPECT_EQ(line, "SigPnd:\t0000000000000000");
   }

@@ -54,7 +54,7 @@ class FolderOfRecorders : public testing::Test {
   FolderOfRecorders() {
     std::string name = testing::TempDir() + "recordersXXXXXX";
     root_ = ::mkdtemp(name.data());
-    // Longer than a socket's path may be.
+    // This path is longer than a socket's path may be.
     path_ = root_ + "/" + std::string(120, 'a');
     std::filesystem::create_directory(path_);
   }
@@ -102,7 +102,7 @@ TEST_F(FolderOfRecorders, IsAskedOverHttp) {
       }
       char bytes[1024];
       const ssize_t got = ::read(one.get(), bytes, sizeof bytes);
-      if (got <= 0) continue;  // the constructor's check for listeners
+      if (got <= 0) continue;  // Recorders' constructor checks who listens
       request.assign(bytes, static_cast<std::size_t>(got));
       const std::string answer = std::string(kHead) + "Content-Length: 4\r\n\r\npong";
       (void)::write(one.get(), answer.data(), answer.size());

@@ -53,7 +53,7 @@ TEST(Faulthandler, GivesTheLastThread) {
   EXPECT_EQ(frames[2], (Frame{"???", "???", 0}));
   EXPECT_EQ(users_place(frames), "t.py:16 <module>");
   EXPECT_TRUE(parse_faulthandler("").empty());
-  // The main thread is not in Python code.
+  // The main thread, which comes last, is not in Python code.
   EXPECT_TRUE(parse_faulthandler("Thread 0x1 (most recent call first):\n  File \"a\", line 1 in b\n"
                                  "Thread 0x2 (most recent call first):\n  <no Python frame>\n")
                   .empty());
@@ -110,7 +110,8 @@ TEST(UsersPlace, IsOutsideOfLibraries) {
                                      {"load_shard", "/home/u/train.py", 57},
                                      {"main", "/home/u/train.py", 99}};
   EXPECT_EQ(users_place(frames), "train.py:57 load_shard");
-  // From `python -c`; and with a relative search path, libraries have no leading folder.
+  // The user's code may come from `python -c`. If the search path is relative, the paths of
+  // libraries have no leading folder.
   EXPECT_EQ(
       users_place(std::vector<Frame>{
           {"wait", "threading.py", 3}, {"sum", "numpy/core.py", 9}, {"<module>", "<string>", 2}}),

@@ -32,7 +32,7 @@ char state_of_process(pid_t pid) {
   return stat ? stat->state : 'X';
 }
 
-// The limit is so long that only a hang reaches it.
+// Waits until the process is in this state. The limit is so long that only a hang reaches it.
 bool comes_to_state(pid_t pid, char state) {
   for (int i = 0; i < 30000 && state_of_process(pid) != state; ++i) ::usleep(2000);
   return state_of_process(pid) == state;
@@ -92,7 +92,8 @@ TEST(Tool, ThatFailsLeavesAStoppedProcessStopped) {
 
 TEST(Tool, TheEndOfAllMakesTheirProcessesContinue) {
   const Waiting rank;
-  // A separate process, because the inspector's end affects the whole process.
+  // In a separate process, because end_tools() also prevents later calls of its process from
+  // starting tools.
   const pid_t inspector = ::fork();
   if (inspector == 0) {
     std::thread([&] {

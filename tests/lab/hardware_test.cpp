@@ -32,7 +32,7 @@ Hardware with_damage(const std::string& profile, std::string_view name,
   return hardware;
 }
 
-// Follows links, as a reader does.
+// Returns the content of a file. Follows the tree's links, as a program does that opens the file.
 std::string content(const Tree& tree, std::string path) {
   for (const auto& [link, entry] : tree) {
     if (entry.is_link && path.starts_with(link + "/")) {
@@ -98,7 +98,7 @@ TEST(Profiles, NamesAndPciAddressesAreUniqueAndFit) {
   }
 }
 
-// The card below the same PCIe switch.
+// Returns the card below the same PCIe switch as the GPU.
 std::string nearest_card(const Hardware& hardware, const Gpu& gpu) {
   for (const RdmaDevice& device : hardware.rdma) {
     if (device.pci.bridges.front() == gpu.pci.bridges.front()) return device.name;

@@ -21,7 +21,7 @@ TEST(Plan, TakesAUidThatNobodyHas) {
   const Machine machine = machine_for(1);
   EXPECT_EQ(free_uid(machine.passwd, machine.group), 1002U);
   EXPECT_EQ(free_uid("", ""), 1000U);
-  // A group's number must not count as a uid.
+  // 1000 is the number of a group here, not a uid.
   EXPECT_EQ(free_uid("a:x:5:1000::/:/bin/sh\n", ""), 1000U);
 }
 

@@ -50,7 +50,7 @@ def end_of_connection(lab, fault, wait):
 
 
 def reachable(lab, host="n2"):
-    # A lost ARP request is repeated only after a second, so this makes several tries.
+    # Makes several tries, because the kernel repeats a lost ARP request only after a second.
     return lab.exec("n1", "ping", "-c1", "-W2", host).returncode == 0 or lab.exec("n1", "ping", "-c3", "-i0.5", "-W1", host).returncode == 0
 
 
@@ -140,7 +140,7 @@ SHAPE_IDS = ["kernel", "wire"]
 
 @pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)
 def test_a_rate_is_a_limit_both_ways_until_it_is_cleared(lab_up, shape):
-    """Only a wrong unit would miss the lower bound."""
+    """The link is slow both towards n2 and away from it. Only a wrong unit would miss the lower bound."""
     lab = lab_up(hosts=2)
     lab.command("link", "n2", *shape)
     assert lab.status()["hosts"][2]["shaped"]
@@ -194,7 +194,7 @@ def test_loss_between_two_hosts_leaves_the_others_alone(lab_up):
     lab = lab_up(hosts=3)
     lab.command("link", "n2", "--loss", "100%", "--between", "n3")
     ping = "ping -c 3 -i 0.2 -W 1 {}"
-    assert lab.exec("n2", "sh", "-c", ping.format("198.18.0.1")).returncode == 0  # the launcher too
+    assert lab.exec("n2", "sh", "-c", ping.format("198.18.0.1")).returncode == 0  # n2 still reaches the launcher
     assert lab.exec("n1", "sh", "-c", ping.format("n2")).returncode == 0
     assert lab.exec("n3", "sh", "-c", ping.format("n2")).returncode != 0
     assert lab.exec("n2", "sh", "-c", ping.format("n3")).returncode != 0
@@ -202,7 +202,7 @@ def test_loss_between_two_hosts_leaves_the_others_alone(lab_up):
 
 
 def test_a_filtered_link_passes_ssh_and_small_packets(lab_up):
-    """A firewall in front of n2 and a narrow path to n1, with IPv4 and IPv6."""
+    """A firewall in front of n2 passes only ssh, and the path to n1 only packets of up to 1300 bytes, with IPv4 and IPv6."""
     lab = lab_up(hosts=2, ip="both")
     addresses = {host["name"]: host["addresses"] for host in lab.status()["hosts"]}
     lab.command("link", "n2", "--only-ssh")
@@ -226,7 +226,7 @@ def test_loss_loses_about_its_share(lab_up):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", "--loss", "20%")
     times = round_trip_ms(lab, 400)
-    # Both directions: 36 % of the pings are lost; the standard deviation is 9.6 of 400.
+    # Both directions lose 20 %, so 36 % of the pings are lost. Of 400 pings, the standard deviation is 9.6.
     assert 256 - 60 < len(times) < 256 + 60
 
 

@@ -19,7 +19,8 @@ IN_CI = ("dgx-spark", "hgx-roce")
 VARIABLES = "NCCL_|UCX_|FI_|GLOO_|MASTER_|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES"
 # Lines that depend on the machine that runs the lab, not on the profile.
 OF_THIS_MACHINE = re.compile(r"^  (engine |\d+ threads? per rank)")
-# A container that cannot raise limits has no unlimited memlock for its hosts.
+# Findings that also depend on that machine: a container that cannot raise limits cannot give its hosts an unlimited memlock, and the machine
+# may have few CPUs.
 NOT_OF_THE_PROFILE = ("[rdma-memlock]", "[omp-threads-oversubscribed]")
 
 
@@ -42,7 +43,7 @@ def everything_shown(lab, host):
 def test_a_host_looks_like_the_machine_and_breaks_like_it(lab_up):
     lab = lab_up(hosts=2, like="dgx-h100")
     assert lab.exec("n1", "test", "-e", "/.dockerenv").returncode == 1  # it looks like a machine, even if the lab runs in a container
-    # As nvidia-smi, ls and cat show it.
+    # The machine as nvidia-smi, ls and cat show it.
     gpus = smi(lab, "n1", "index,name,memory.total,gpu_bus_id,pcie.link.width.current,remapped_rows.pending")
     assert gpus[0] == ("0", "NVIDIA H100 80GB HBM3", "81559", "00000000:1B:00.0", "16", "No") and len(gpus) == 8
     assert lab.shell("n1", "nvidia-smi -L").startswith("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-")
@@ -54,7 +55,7 @@ def test_a_host_looks_like_the_machine_and_breaks_like_it(lab_up):
     assert lab.shell("n1", "basename $(readlink /sys/class/infiniband/mlx5_3/device/driver)").strip() == "mlx5_core"
     assert port(lab, "n1", "mlx5_3", "rate") == "400 Gb/sec (4X NDR)"
     assert "550.90.07" in lab.shell("n1", "cat /proc/driver/nvidia/version")
-    # A fault shows on its host only, and the host is as before when it is repaired.
+    # A fault shows on its host only. After the repair, the host looks as before.
     healthy = {host: everything_shown(lab, host) for host in ("n1", "n2")}
     for words in (["rail=3"], ["gpu-lost", "5"], ["no-fabric-manager"], ["rail-gone=mlx5_2"]):
         lab.command("break", "n2", *words)
@@ -103,7 +104,7 @@ def checked(lab, *words):
 
 
 def received(lab, *words):
-    """Returns the variables of the ranks with their values, and the ranks that have them unless all do."""
+    """Returns the ranks' variables, one NAME=VALUE per line. If not all ranks have one, its line names those that do."""
     show = f"env | grep -E '^({VARIABLES})' | sed \"s/^/@$RANK /\""
     run = lab.exec("launcher", "muster", "run", "--force", "-H", "n[1-4]", *words, "--", "sh", "-c", show, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -154,14 +155,14 @@ PART = {"rail": "mlx5_3", "gpu": "0000:c3:00.0", "nvlink": "0000:c3:00.0"}
 
 
 def findings(lab):
-    """Returns the findings of muster check as printed. Process numbers and deadlines differ from run to run."""
+    """Returns the findings of muster check as printed, with placeholders for process numbers and deadlines, which differ from run to run."""
     text = checked(lab, "--engine", "openmpi", "--nproc-per-node", "8")
     text = re.sub(r"within \d+ s", "within N s", re.sub(r"process \d+", "process PID", text))
     return [part for part in text.split("\n\n") if re.match(FINDING, part)]
 
 
 def found(lab, breakage):
-    """Returns the golden file's section about a failure of n2, which is repaired afterwards."""
+    """Breaks n2 in this way, repairs it, and returns what muster found, in the form of a section of the golden file."""
     lab.command("break", "n2", *breakage.split())
     parts = findings(lab)
     lab.command("mend", "n2")

@@ -21,7 +21,8 @@ def labs():
 
 
 def namespaces_and_processes(others):
-    """Returns all namespaces of the machine, and all processes that are not in all of ours, except those of these labs."""
+    """Returns the namespaces of all processes, and the processes that belong to a lab or do not share all our namespaces. Leaves
+    out the labs `others`."""
     ours = {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS}
     namespaces, strangers, seen = set(), set(), []
     for entry in Path("/proc").iterdir():
@@ -36,7 +37,7 @@ def namespaces_and_processes(others):
         seen.append((entry.name, start, links, mark, mark is not None and mark.decode().rpartition("/")[2] in others))
     not_looked_at = {links["pid"] for _, _, links, _, is_others in seen if is_others} - {ours["pid"]}
     for name, start, links, mark, is_others in seen:
-        if is_others or links["pid"] in not_looked_at:  # some daemons clear their environment
+        if is_others or links["pid"] in not_looked_at:  # some daemons clear their environment, but they share the lab's PID namespace
             continue
         namespaces |= set(links.values())
         if links != ours or mark is not None:
@@ -45,8 +46,8 @@ def namespaces_and_processes(others):
 
 
 def machine(others=None):
-    """Everything that a lab could leave behind, in a form that can be compared. Other tests' labs that existed before may change at
-    will."""
+    """Returns everything that a lab could leave behind, in a form that can be compared. Leaves out the labs `others`, because other
+    tests may change those at any time. By default these are the labs that exist now."""
     others = labs() if others is None else others
     namespaces, strangers = namespaces_and_processes(others)
     etc = hashlib.sha256(b"".join(Path(p).read_bytes() for p in ("/etc/passwd", "/etc/shadow", "/etc/group", "/etc/hosts")))
@@ -165,7 +166,8 @@ def test_hosts_are_apart(lab_up):
 
 
 def test_a_lab_in_a_chroot_has_hosts_of_its_own(muster, a_name, tmp_path):
-    """The chroot contains the files of this machine, in a mount namespace that ends with the script."""
+    """n1 has its own name even if muster runs in a chroot. The chroot contains this machine's files, in a mount namespace that
+    ends with the script."""
     script = """mount --rbind / "$1" && chroot "$1" "$2" lab up --name "$3" --nodes 1 >&2 &&
         chroot "$1" "$2" lab exec --name "$3" n1 -- cat /etc/hostname"""
     words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", tmp_path, muster, a_name]
@@ -196,7 +198,7 @@ def test_a_shared_folder_is_one_folder_everywhere(lab_up, tmp_path):
 
 
 def test_sharing_leaves_owner_and_mode_of_the_folder_alone(lab_up, muster, tmp_path):
-    """muster once followed a link out of the host, and changed the owner of the real folder to root."""
+    """Once, muster followed a link out of the host and made root the owner of the real folder."""
     real, link = tmp_path / "real", tmp_path / "link"
     real.mkdir()
     os.chown(real, 1234, 1234)

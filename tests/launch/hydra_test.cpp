@@ -38,7 +38,7 @@ bool has(const Plan& plan, const std::string& word) {
   return has(plan.commands[0].argv, word);
 }
 
-// The word after a flag; empty if the flag is missing.
+// Returns the word after a flag, or "" if the flag is missing.
 std::string value_of(const Plan& plan, const std::string& flag) {
   const Words& argv = plan.commands[0].argv;
   const auto at = std::find(argv.begin(), argv.end(), flag);
@@ -85,7 +85,7 @@ TEST(Hydra, ItsSshIsAProgramThatRidesOnTheOpenConnections) {
   EXPECT_TRUE(script.ends_with("\nexec ssh -o 'ControlPath=/a b/%C' \"$@\"\n")) << script;
 }
 
-// The output of hydra's ssh script for these words, with a replacement for ssh that prints its
+// Returns the output of hydra's ssh script for these words. A replacement for ssh prints its
 // arguments.
 std::string printed(const Plan& plan, Words words) {
   words.insert(words.begin(), {"/bin/sh", "-c", plan.files.at(0).content, "ssh"});

@@ -29,7 +29,7 @@ TEST(JobState, IsEmptyWhereSlurmSaysNothing) {
 TEST(Prospect, OfAJobThatCannotRunItsCommandIsBroken) {
   EXPECT_EQ(prospect(parse_job_state(kFailed)), Prospect::kBroken);
   EXPECT_EQ(prospect({.state = "FAILED", .exit_code = 126}), Prospect::kBroken);
-  // The exit code of the job itself.
+  // 3 is an exit code of the job's own program, so its command did run.
   EXPECT_EQ(prospect({.state = "FAILED", .exit_code = 3}), Prospect::kGood);
 }
 

@@ -75,7 +75,7 @@ TEST(OpenMpi, ALauncherOnAnotherNetworkMeetsTheHostsThere) {
   layout.launcher_subnet = "192.168.7.0/24";
   const auto plan = plan_openmpi(job(), layout, means());
   EXPECT_TRUE(has(*plan, "198.18.0.0/16,192.168.7.0/24"));  // for connections to the launcher
-  // The ranks' traffic is still confined to it.
+  // The ranks' traffic is still confined to the job's own subnet.
   EXPECT_TRUE(has(*plan, "198.18.0.0/16"));
 }
 
@@ -180,7 +180,8 @@ TEST(OpenMpi, InAnAllocationGoesOverSshAllTheSame) {
   EXPECT_EQ(value(*four, "ras"), "^slurm");
 }
 
-// Open MPI would reject fd00::/64, and version 5 crashes on the name of a missing interface.
+// Open MPI would reject the network fd00::/64, and version 5 crashes if the named interface is
+// missing on a host.
 TEST(OpenMpi, IsToldTheNameOfTheInterfaceInAnIpv6NetworkIfAllHostsHaveIt) {
   for (const int major : {4, 5}) {
     auto layout = three_hosts("", major);

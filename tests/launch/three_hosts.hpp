@@ -36,12 +36,13 @@ inline Means three_hosts_means(std::vector<std::string> ssh) {
           .ssh = std::move(ssh)};
 }
 
-// The words after the shim's own flags, for every engine.
+// The last words of every engine's command line: the shim's flags that all engines pass, and the
+// program.
 inline std::string rank_words() {
   return "--run r1 --subnet 198.18.0.0/16 --master 198.18.1.1:29500 -- ./train --epochs 3";
 }
 
-// The command line as a user would type it.
+// Returns the command line as a user would type it.
 inline std::string line_of(const Command& command) {
   return sys::quote(command.argv);
 }

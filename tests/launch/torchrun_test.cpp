@@ -88,8 +88,8 @@ TEST(Torchrun, PassesOnRestartsAndFewerHosts) {
   EXPECT_NE(plan->commands[0].argv.back().find("--max-restarts 3 "), std::string::npos);
 }
 
-// torchrun's agents unpickle data from a store, to which anyone who can connect to the port can
-// write.
+// With c10d, torchrun's agents unpickle data from a store. Anyone who can connect to its port can
+// write to it.
 TEST(Torchrun, MeetsThroughC10dOnlyWhenElasticOrAskedFor) {
   const auto words = [](const layout::Job& given, const layout::Layout& decided) {
     return plan_torchrun(given, decided, means()).value().commands[1].argv.back();

@@ -15,7 +15,7 @@ std::string rdma_line(const Layout& layout) {
   return "";
 }
 
-// The decision about RDMA as text, and the variables of each host.
+// Returns the decision about RDMA as text, and the variables of each host.
 std::string golden(const Layout& layout) {
   std::string text = rdma_line(layout) + "\n";
   for (const Placement& placement : layout.placements) {

@@ -45,7 +45,7 @@ TEST(RailVariables, GiveTheRangeIfNcclWouldTakeAnotherGid) {
   EXPECT_EQ(variables.at("NCCL_IB_ADDR_RANGE"), "10.40.0.0/23");
   EXPECT_EQ(variables.at("NCCL_IB_ADDR_FAMILY"), "AF_INET");
   EXPECT_FALSE(variables.contains("NCCL_IB_GID_INDEX"));
-  gids[2].gid = gid_text("10.40.1.9");  // it is in the only range that contains both rails
+  gids[2].gid = gid_text("10.40.1.9");  // then no range contains both rails without this GID
   EXPECT_FALSE(told(host, Fabric::kRoceIpv4).contains("NCCL_IB_ADDR_RANGE"));
 }
 

@@ -11,7 +11,7 @@ Result<std::vector<Placement>> place(std::string_view list, const Job& job) {
   return place_ranks(job, {.hosts = hosts::parse_expression(list).value()});
 }
 
-// Host, first rank and number of ranks, such as "n1:0+2 n2:2+1".
+// Formats host, first rank and number of ranks, as in "n1:0+2 n2:2+1".
 std::string placed(std::string_view list, const Job& job) {
   const auto placements = place(list, job).value();
   std::string text;

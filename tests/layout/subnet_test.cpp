@@ -58,7 +58,7 @@ TEST(Subnet, NeedsDistinctAddresses) {
   world.host(2).interfaces[2].addresses = {{"10.0.0.1", 24}};
   EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
   world.host(2).interfaces[2].addresses = {{"10.0.0.1", 24}, {"10.0.0.2", 24}};
-  // Without it, n1 would have no address of its own.
+  // n2 has 10.0.0.1 too, and n1 has no other address in 10.0.0.0/24.
   EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
   world.host(1).interfaces[2].addresses.push_back({"10.0.0.7", 24});
   EXPECT_EQ(world.layout().subnet, "10.0.0.0/24");
@@ -241,7 +241,7 @@ TEST(SubnetIpv6, CoversTheAddressesOfACloudThatGivesEachHostA128) {
   EXPECT_EQ(world.layout().subnet, "2600:1f18:1:2::/126");
   world.host(3).interfaces[1].addresses[0] = {"2a05:d018::3", 128};
   EXPECT_EQ(world.layout().subnet, "");
-  // If there is also such an IPv4 network, IPv4 takes precedence.
+  // If the hosts' IPv4 addresses are such single ones too, IPv4 takes precedence.
   for (int number : {1, 2, 3}) {
     world.host(number).interfaces[1].addresses.push_back({fmt::format("10.0.0.{}", number), 32});
     world.host(number).routes.push_back({"0.0.0.0/0", "eth0", "10.0.0.254"});

@@ -40,7 +40,7 @@ MPIS = [
 
 
 class Watched:
-    """A job whose output lines are stored with their time of arrival."""
+    """Runs a job and stores its output lines with their time of arrival."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -23,16 +23,16 @@ using namespace std::chrono_literals;
 // threads at once.
 class FakeMpi final : public Library {
  public:
-  // For the test's own threads, which do not follow that rule.
+  // Protects the members from the test's own threads, which do not follow that rule.
   std::mutex mutex;
   std::map<std::uintptr_t, int> ends_after;  // polls until each request ends; negative: never
   std::map<std::uintptr_t, int> fails_with;
-  // Ranks that answer, and how many collectives they have begun.
+  // The ranks that answer, and how many collectives each has begun.
   std::map<int, std::uint64_t> answering;
   int next_polls = 0;
   int next_error = 0;
   std::vector<std::uintptr_t> freed;  // communicators
-  // Bits for the groups that the other ranks dropped.
+  // One bit per group, set if the other ranks have dropped it.
   std::uint64_t dropped_elsewhere = ~std::uint64_t{0};
   std::atomic<bool> is_finalised = false;
 
@@ -274,7 +274,7 @@ TEST_F(ProgressTest, ItMayAlsoDoSoOnAThreadThatWaits) {
   EXPECT_TRUE(in_time);
 }
 
-// After draining, Python's interpreter ends, and a thread that returned to it would be killed.
+// After draining, Python's interpreter ends. A thread that came back to it then would be killed.
 TEST_F(ProgressTest, DrainingWaitsForWhatFollowsAnOperation) {
   std::promise<void> begun;
   std::atomic<bool> over = false;
@@ -342,7 +342,7 @@ pid_t stop_soon(pid_t process, milliseconds soon, milliseconds how_long) {
 
 TEST_F(ProgressTest, WhoWasStoppedAsksTheOthersBeforeItGivesUp) {
   const auto stuck = submit(-1, 400ms);
-  // Longer than Progress waits for a stuck thread.
+  // 5 s are longer than Progress waits before it considers a thread stuck.
   const pid_t child = stop_soon(::getpid(), 100ms, 5s);
   EXPECT_NO_THROW(EXPECT_TRUE(progress_.wait(*stuck, 60s)));
   EXPECT_NE(error_of(*stuck).find("do not answer"), std::string::npos) << error_of(*stuck);
@@ -451,7 +451,8 @@ TEST_F(ProgressTest, GroupsAreFreedInTheOrderOfTheirMakingByAllMembersOrNone) {
   for (const int drop : {2, 1, 0}) groups[static_cast<std::size_t>(drop)].reset();
   groups.push_back(progress_.subgroup(*progress_.world(), {0, 1, 3}, 5s));
   EXPECT_EQ(mpi_->freed, (std::vector{comms[0], comms[2]}));
-  mpi_->dropped_elsewhere = 0b01;  // of the remaining groups: the second, and the one just made
+  // Of the remaining groups, the second was dropped (bit 0) and the new one was not (bit 1).
+  mpi_->dropped_elsewhere = 0b01;
   groups.push_back(progress_.subgroup(*progress_.world(), {0, 1, 3}, 5s));
   EXPECT_EQ(mpi_->freed, (std::vector{comms[0], comms[2], comms[1]}));
 }

@@ -13,14 +13,14 @@ FAULTS = {"stopped": "rank 1 on n1 does not answer", "killed": "rank 1 on n1 doe
 
 
 def chosen_faults(request):
-    """The faults needed by the selected tests of this file."""
+    """Returns the faults that the selected tests of this file need."""
     params = [item.callspec.params for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
     return sorted({one["fault"] for one in params if "fault" in one})
 
 
 class Troubles:
-    """Runs these faults of an MPI at the same time, because they mostly wait. `words` start the program, which gets the
-    fault as its argument."""
+    """Runs the faults with one MPI, all at the same time because they mostly wait. `words` start the program, which gets the fault
+    as its argument."""
 
     def __init__(self, lab, words, faults, within):
         self.lab, self.words, self.faults, self.within, self.jobs = lab, words, faults, within, {}

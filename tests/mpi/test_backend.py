@@ -53,7 +53,7 @@ def test_conformance(program, host, mpi, size):
 
 @pytest.mark.parametrize("size", [*SIZES[:-1], pytest.param(SIZES[-1], marks=pytest.mark.campaign)])
 def test_gloo_agrees(program, size):
-    """Gloo passes the suite as far as it supports the operations, so the suite is not tailored to our backend."""
+    """Gloo passes the suite too, as far as it supports the operations. So the suite is not tailored to our backend."""
     passed = cases_passed("".join(Ranks([program("mpi_conformance"), "gloo"], size).good()))
     assert sorted(passed) == list(range(size))
     assert all(count >= 400 and failed == 0 for count, failed in passed.values()), passed
@@ -84,11 +84,11 @@ def test_groups_and_works_dropped_in_flight(program, host, mpi):
 
 @pytest.mark.parametrize("mpi", SOME_IN_CI)
 def test_groups_dropped_in_different_orders(program, host, mpi):
-    """With an MPI whose MPI_Comm_free waits for all members of the communicator."""
+    """Ranks may drop groups in different orders, even if MPI_Comm_free waits for all members of the communicator."""
     waiting_free = program(f"waiting_free_{'openmpi' if mpi.name.startswith('openmpi') else 'mpich'}.so")
     done = mpi.run(host, 2, ["env", f"LD_PRELOAD={waiting_free}", program("mpi_trouble"), "crossed"])
     assert done.returncode == 0, done.stdout + done.stderr
-    # Three rounds with two groups each. MPI_Finalize frees the last two.
+    # Each rank makes six groups, in three rounds. It frees four of them itself, and MPI_Finalize frees the last two.
     assert sorted(done.stdout.splitlines()) == ["freed"] * 8 + ["rank 0: dropped", "rank 1: dropped"]
 
 
@@ -108,7 +108,7 @@ def test_survivors_learn_who_is_missing_and_leave(troubles, mpi, fault):
 
 @pytest.mark.parametrize("mpi", MPIS[:1], ids=str)
 def test_a_message_that_nobody_sends(program, host, mpi):
-    """The other rank, which saw no error, does not wait in MPI_Finalize for ever."""
+    """Rank 0's recv names the sender. Rank 1, which saw no error, does not wait in MPI_Finalize for ever."""
     job = Watched(mpi.command(host, 2, [*SAYS_WHEN_LEFT, program("mpi_trouble"), "lonely"], keep_survivors=True))
     try:
         until("both leave", lambda: job.times("left with 3") and job.times("left with 0"), within=60)

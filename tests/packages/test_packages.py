@@ -30,13 +30,13 @@ def must(*words, **options):
 
 @pytest.fixture(scope="module")
 def packer(root):
-    """The functions of packaging/command_packages."""
+    """Returns the functions of packaging/command_packages."""
     return runpy.run_path(str(root / "packaging/command_packages"))
 
 
 @pytest.fixture(scope="module")
 def made(root, muster, tmp_path_factory):
-    """The folder with the packages."""
+    """Makes the packages and returns their folder."""
     folder = tmp_path_factory.mktemp("packages")
     must(root / "packaging/command_packages", folder, muster)
     return folder
@@ -44,7 +44,7 @@ def made(root, muster, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wanted(muster, tmp_path_factory):
-    """The files below the prefix: the command, licences, completion, and a man page for each command."""
+    """Returns the files that must be below the prefix: the command, licences, completion, and a man page for each command."""
     folder = tmp_path_factory.mktemp("man")
     must(muster, "man", "--to", folder)
     pages = {f"share/man/man1/{path.name}" for path in folder.iterdir()}
@@ -58,7 +58,7 @@ def only(folder, pattern):
 
 
 def files_below(folder):
-    """Files and folders, so that an empty folder counts too."""
+    """Returns files and folders, so that an empty folder counts too."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
@@ -96,7 +96,7 @@ def test_wheel_puts_the_binary_into_bin_and_is_removed_without_trace(made, wante
     info = next(path for path in new if path.endswith(".dist-info"))
     assert {path for path in new if (tmp_path / "venv" / path).is_file() and not path.startswith(info)} == {path for path in wanted if "/doc/" not in path}
     assert {f"{info}/licenses/LICENSE", f"{info}/licenses/NOTICE"} <= new
-    assert (tmp_path / "venv/bin/muster").read_bytes() == muster.read_bytes()  # and no script around it
+    assert (tmp_path / "venv/bin/muster").read_bytes() == muster.read_bytes()  # the binary itself, not a script that starts it
     says_version(tmp_path / "venv/bin/muster")
     must(*pip, "uninstall", "--yes", "muster-cli")
     left = {path for path in files_below(tmp_path / "venv") - before if (tmp_path / "venv" / path).is_file()}
@@ -169,7 +169,8 @@ def test_time_umask_and_folder_leave_no_mark(packer, kind, machine, tmp_path, mo
 
 
 def test_binary_of_another_version_is_refused(root, tmp_path):
-    """A script is no program for a machine; a program that says another version was not built from this tree."""
+    """command_packages refuses a script, because it is no program for a machine, and a program of another version, because it was
+    not built from this tree."""
     script = tmp_path / "muster"
     script.write_text("#!/bin/sh\necho muster 99.0.0\n")
     script.chmod(0o755)
@@ -189,7 +190,7 @@ def test_sbom_is_valid_and_names_what_is_linked(root, muster, tmp_path):
     assert libuv["versionInfo"] == must("dpkg-query", "-W", "-f", "${Version}", "libuv1-dev")
     assert libuv["licenseDeclared"] == "MIT AND ISC AND BSD-2-Clause"
     assert {one["name"] for one in document["packages"]} > {"muster", "libc6-dev", "libstdc++-12-dev", "libre2-dev", "libyaml-cpp-dev"}
-    # The tool does judge: a licence that SPDX does not know is refused.
+    # pyspdxtools does check the document: it refuses a licence that SPDX does not know.
     file.write_text(file.read_text().replace('"CC0-1.0"', '"CC0-9.9"'))
     assert subprocess.run([DEPS / "schemas/bin/pyspdxtools", "--infile", file], capture_output=True, timeout=patient(60)).returncode != 0
 
@@ -210,7 +211,7 @@ def test_changelog_has_the_version(root):
 
 
 def test_spack_recipe_is_python_and_names_what_cmake_knows(root, monkeypatch):
-    """Spack is played by what the recipe imports."""
+    """Runs the recipe with replacements for what it imports from Spack."""
     said = []
     names = {name: (lambda *words, name=name, **options: said.append((name, words, options))) for name in ("depends_on", "generator", "license", "version")}
     module = type(sys)("spack.package")

@@ -28,7 +28,7 @@ TEST(RandomState, ThatIsCutOffIsRefused) {
   }
 }
 
-// The text with a valid checksum.
+// Returns the text with a valid checksum between its parts.
 std::string sealed(const std::string& before, const std::string& after) {
   const std::string plain = before + after;
   return before + "\"checksum\":\"" + checksum(plain.data(), plain.size()) + "\"," + after;

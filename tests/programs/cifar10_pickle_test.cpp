@@ -32,7 +32,7 @@ struct Parts {
   std::string end = "u.";
 };
 
-// Three images; byte `at` of image `i` is 50 * i + at % 50.
+// Returns three images, in which byte `at` of image `i` is 50 * i + at % 50.
 std::string three_images() {
   std::string pixels;
   for (int i = 0; i < 3; ++i) {
@@ -125,7 +125,7 @@ TEST(Cifar10Pickle, WithPartsThatDoNotFitIsRefused) {
   EXPECT_NE(more.find("after the end of the pickle"), more.npos) << more;
 }
 
-// Whatever value one byte gets, the batch is either rejected or has three images.
+// Whichever bit outside the pixels is flipped, the batch is either rejected or has three images.
 TEST(Cifar10Pickle, WithOneByteChangedDoesNoHarm) {
   const std::string whole = batch_of({});
   const size_t pixels = whole.find(three_images());

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kCount = 5000;  // more than one period of the pattern
 
-// One of many ranks, without the others: `run` puts a given result into the buffer.
+// One rank of many; the others do not exist. `run` puts a given result into the buffer.
 class OneOfMany final : public Fabric {
  public:
   OneOfMany(int rank, int size, const std::vector<float>* result)
@@ -40,7 +40,7 @@ class OneOfMany final : public Fabric {
   std::vector<float> data_;
 };
 
-// The result of an all-reduce that adds one rank after the other, in floats.
+// Returns the result of an all-reduce that adds one rank after the other, in floats.
 std::vector<float> float_sums(int ranks) {
   std::vector<float> sums(kCount);
   double took_s = 0;
@@ -62,7 +62,7 @@ TEST(Pattern, SumsOfManyRanksAreExact) {
 }
 
 TEST(Pattern, OneWrongElementIsSeen) {
-  constexpr int kRanks = 1021;  // equal to the number of values
+  constexpr int kRanks = 1021;  // as many ranks as the pattern has different values
   auto sums = float_sums(kRanks);
   sums.back() += 1;
   OneOfMany fabric(7, kRanks, &sums);

@@ -1,4 +1,4 @@
-"""What the two backends did in each case, as JSON. usage: compare_results.py FOLDER (of run_cases.py)"""
+"""Prints what the two backends did in each case, as JSON. usage: compare_results.py FOLDER (of run_cases.py)"""
 import json
 import sys
 from pathlib import Path

@@ -9,13 +9,13 @@ from tests.python.package import make_package
 
 @pytest.fixture(scope="session")
 def package_folder(root, shared_folder):
-    """The folder for everything about the package, made once per run."""
+    """Returns the folder with the package in all its forms (see make_package), made once per run."""
     return made_once(shared_folder / "package", lambda folder: make_package(root, folder))
 
 
 @pytest.fixture(scope="session")
 def scripts(package_folder):
-    """This folder with the ranks' programs, in a place that lab hosts can see. Labs must start after it exists."""
+    """Returns a copy of this folder, which has the ranks' programs, in a place that lab hosts can see. Labs must start after it exists."""
     return made_once(package_folder / "scripts", lambda folder: shutil.copytree(Path(__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True))
 
 
@@ -41,8 +41,8 @@ def python(venv):
 
 @pytest.fixture(scope="module")
 def host(venv, scripts, module_lab_up, tmp_path_factory):
-    """A lab with one host, on whose network MPI and Gloo may listen. `shared` is a folder that the host and the
-    test can see."""
+    """Returns a lab with one host, on whose network MPI and Gloo may listen. Its `shared` is a folder that both the
+    host and the test can see."""
     shared = tmp_path_factory.mktemp("shared")
     shared.chmod(0o777)  # the ranks run as the lab's user
     lab = module_lab_up(hosts=1, share=shared)

@@ -8,7 +8,7 @@ from tests.waiting import patient
 
 TORCH_PYTHON = DEPS / "torch/bin/python"
 ABIS = {"MUSTER_OPENMPI": DEPS / "openmpi", "MUSTER_MPICH": DEPS / "mpich"}
-# Libraries of PyTorch, or of the user's MPI.
+# Libraries that belong to PyTorch or to the user's MPI, so the wheel does not contain them.
 NOT_OURS = ["libtorch*.so*", "libc10*.so*", "libmpi*.so*"]
 
 
@@ -41,7 +41,7 @@ def make_wheel(sdist, folder):
 
 
 def make_portable(wheel, folder):
-    """The same wheel in the folder, with the tag of the oldest Linux that it runs on."""
+    """Writes the same wheel to the folder, with the tag of the oldest Linux on which it runs."""
     excludes = [word for name in NOT_OURS for word in ("--exclude", name)]
     must([DEPS / "tools/bin/auditwheel", "repair", *excludes, "-w", folder, wheel], timeout=patient(60),
          env=os.environ | {"PATH": f"{DEPS}/tools/bin:{os.environ['PATH']}"})

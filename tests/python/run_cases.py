@@ -1,4 +1,4 @@
-"""Runs on every rank: all cases over Gloo, then all over MPI. usage: run_cases.py FOLDER [PATTERN]
+"""Runs all cases over Gloo, then all over MPI. Started as every rank. usage: run_cases.py FOLDER [PATTERN]
 
 Writes FOLDER/RANK.pt: {backend: {case: ("returned", value) or ("raised", "Type: message")}}
 """

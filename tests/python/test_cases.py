@@ -17,7 +17,7 @@ IN_CI = JOBS[2:]
 
 @pytest.fixture(scope="module")
 def results(host, python, scripts):
-    """Yields results(mpi, size), which returns {case: {"gloo": [kind of each rank], "mpi": [...], "same":
+    """Returns results(mpi, size), which returns {case: {"gloo": [kind of each rank], "mpi": [...], "same":
     bool, "said": text}}."""
     made = {}
 
@@ -41,7 +41,7 @@ def results(host, python, scripts):
 
 @pytest.fixture(scope="module")
 def working(python):
-    """Returns the cases among DIFFERENCES that work with this PyTorch."""
+    """Returns the names of the cases among DIFFERENCES that work with this version of PyTorch."""
     version = must([python, "-c", "from importlib.metadata import version; print(version('torch'))"], timeout=patient(60))
     return WORK_FROM_2_14 if [*map(int, version.split(".")[:2])] >= [2, 14] else set()
 

@@ -43,7 +43,8 @@ def train(cluster, venv, programs, launcher, backend, scripts, flags=()):
 
 @pytest.fixture(scope="module")
 def with_gloo(cluster, venv, scripts):
-    """Uses one job per script, because PyTorch's own rendezvous does not survive a second one in the same processes."""
+    """Returns the same as train(), over Gloo. Uses one job per script, because PyTorch's own rendezvous fails for a second script in the same
+    processes."""
     said = [train(cluster, venv, scripts / "programs", STARTERS[0], "gloo", [script]) for script in SCRIPTS]
     return said[0][0] | said[1][0], said[0][1] + said[1][1]
 

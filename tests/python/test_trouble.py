@@ -12,7 +12,7 @@ OPENMPI5, _, MPICH, _ = MPIS
 
 @pytest.fixture(scope="module")
 def words(python, scripts):
-    """Yields words(fault), which returns the command that runs it."""
+    """Returns words(fault), which returns the command that makes this fault happen."""
     return lambda *what: [python, "-W", "ignore", scripts / "programs/trouble.py", *what]
 
 
@@ -34,8 +34,8 @@ def test_survivors_are_told_who_is_missing_and_leave(host, troubles, mpi, fault)
 
 @pytest.mark.parametrize("mpi", [OPENMPI5, pytest.param(MPICH, marks=pytest.mark.campaign)], ids=str)
 def test_a_rank_that_raises_ends_the_job_at_once(host, words, mpi):
-    """The failed rank does not wait at its exit for ranks that wait for it. The launcher sees it leave
-    and ends the others."""
+    """At its exit, the failed rank does not wait for the ranks that wait for it. So the launcher sees that it
+    has left, and ends the others."""
     done = mpi.run(host, 3, words("raises"), within=60)
     assert done.returncode != 0 and "ValueError: a bug of the script's own" in done.stderr
 
@@ -48,7 +48,7 @@ def test_a_good_job(host, words, what):
 
 @pytest.mark.parametrize("mpi, count", [(OPENMPI5, 50), *(pytest.param(*one, marks=pytest.mark.campaign) for one in ((OPENMPI5, 200), (MPICH, 2100)))], ids=str)
 def test_groups_come_and_go_without_a_trace(host, words, mpi, count):
-    """MPICH has at most 2048 communicators at a time, so even one that leaked per cycle would be noticed."""
+    """MPICH has at most 2048 communicators at a time, so 2100 cycles would fail if each leaked even one."""
     done = mpi.run(host, 2, words("cycles", str(count)), within=200)
     assert done.returncode == 0, done.stdout + done.stderr
     grown = re.findall(r"rank \d: grew by (-?\d+) kB and (-?\d+) files", done.stdout)

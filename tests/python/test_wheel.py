@@ -1,4 +1,4 @@
-"""The contents of the wheel, and when it is active."""
+"""The contents of the wheel, and when its backend is active."""
 import os
 import subprocess
 import tarfile
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.lab
 
 
 def run(python, *words, env=None, within=60):
-    """Runs on this machine in a network namespace with only loopback, because an MPI may listen. Files that an MPI leaves
-    behind are removed too."""
+    """Runs Python on this machine in a network namespace with only loopback, because an MPI may listen. Afterwards, files
+    that an MPI leaves behind are removed."""
     with tempfile.TemporaryDirectory() as folder:
         kept = {name: os.environ[name] for name in ("MUSTER_CI_RUN",) if name in os.environ}
         return subprocess.run([*OWN_NETWORK, str(python), *map(str, words)], env={"PATH": SYSTEM_PATH, "HOME": folder, "TMPDIR": folder, **kept, **(env or {})},
@@ -123,7 +123,7 @@ def test_ranks_that_no_mpi_started_are_refused(python):
 
 
 def test_one_rank_is_a_job_too(python):
-    """In a Slurm allocation for four, with torchrun's variables for one rank, and with PyTorch's checks of collectives on."""
+    """This holds even in a Slurm allocation for four tasks, with torchrun's variables for one rank, and with PyTorch's checks of collectives."""
     script = "import torch.distributed as d; d.init_process_group('mpi'); print(d.get_world_size())"
     assert says(python, script, env={"SLURM_NTASKS": "4", "SLURM_JOB_ID": "5", "WORLD_SIZE": "1", "TORCH_DISTRIBUTED_DEBUG": "DETAIL"}) == "1"
 
@@ -165,8 +165,8 @@ def test_the_doctor_finds_that_it_would_fail(python):
 
 
 def test_the_mpi_of_the_environment_is_found(python):
-    """PyPI's MPIs put their library into lib/ of the environment. This environment also has an Open MPI that the dynamic
-    linker finds."""
+    """PyPI's MPIs put their library into lib/ of the environment. It is preferred to the Open MPI that the dynamic linker
+    finds."""
     script = f"import sys, torch; sys.prefix = '{DEPS}/mpich'; import muster_torch._c10d as c; print(c.find()['library'], c.find()['abi'])"
     assert says(python, script) == f"{DEPS}/mpich/lib/libmpi.so.12 mpich"
 

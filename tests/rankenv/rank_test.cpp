@@ -95,7 +95,7 @@ TEST(Rank, LauncherBeatsWhatIsLeftOver) {
         {1, 2, 1, 2, 0, 1, "Open MPI"});
 }
 
-// A program in a muster job that starts another job passes on the variables that the shim set.
+// If a program in a muster job starts another job, it passes on the variables that the shim set.
 TEST(Rank, ShimsOwnVariablesAreNotTorchruns) {
   Environment outer;
   for (const auto& [name, value] : variables({.rank = 5, .size = 8, .host_rank = 0}, "outer")) {
@@ -108,10 +108,10 @@ TEST(Rank, InnermostLauncherWins) {
   check(with(kTorchrun, {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}}),
         {3, 4, 1, 2, 1, 2, "torchrun", true});
   check(with(kTorchrun, open_mpi(1, 2, 0, 1)), {3, 4, 1, 2, 1, 2, "torchrun", true});
-  // srun started one prted per host
+  // srun started one prted per host.
   check(with(open_mpi(3, 4, 1, 2), {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}}),
         {3, 4, 1, 2, 1, 2, "Open MPI"});
-  // the same, where the site's default is pmi2
+  // The same at a site where srun uses pmi2 by default.
   check(with(open_mpi(3, 4, 1, 2),
              {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"PMI_RANK", "1"}}),
         {3, 4, 1, 2, 1, 2, "Open MPI"});

@@ -27,7 +27,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// tests/inspect/flight_record_test.cpp reads the same text.
+// tests/inspect/flight_record_test.cpp parses the same text.
 TEST(Operations, AreWrittenAsPyTorchWritesThem) {
   Operations operations("mpi");
   const auto all = operations.add("mpi/1", {0, 1});

@@ -4,7 +4,7 @@ import pytest
 
 @pytest.fixture
 def open_lab(lab_up):
-    """Three hosts that the launcher reaches by ssh."""
+    """Makes a lab of three hosts that the launcher reaches by ssh."""
     lab = lab_up(hosts=3)
     lab.open_doors()
     return lab

@@ -14,7 +14,8 @@ std::vector<std::string> parts(const std::string& path) {
   return all;
 }
 
-// With one ignore file at the top. A path that ends in a slash is a folder.
+// Whether an ignore file with this text, at the top, excludes the path. A path that ends in a slash
+// is a folder.
 bool ignores(const std::string& text, const std::string& path) {
   const std::vector<IgnoreFile> files = {{.depth = 0, .patterns = parse_ignore_file(text)}};
   return is_ignored(parts(path), path.ends_with('/'), files) == Ignored::kYes;
@@ -26,7 +27,7 @@ struct Row {
   bool ignored;
 };
 
-// The results of `git check-ignore`.
+// `ignored` is what `git check-ignore` says.
 constexpr Row kRows[] = {
     {"a.pt", "a.pt", true},
     {"a.pt", "deep/down/a.pt", true},

@@ -48,7 +48,7 @@ TEST(RsyncWords, NothingIsRemovedUnlessAsked) {
       has_word(rsync_words({.from = "/a", .to = "/a", .remove = true}, ssh, "n1"), "--delete"));
 }
 
-// Both ways in which `run --sync` sends a project: rsync and tar.
+// Tests both ways in which `run --sync` sends a project: rsync and tar.
 class ListedPaths : public testing::TestWithParam<bool> {
  protected:
   static sys::Ended send(const SyncOptions& options) {
@@ -95,12 +95,12 @@ TEST_P(ListedPaths, AnyNameIsSentAndNewerFilesStay) {
   EXPECT_EQ(parse_stats(ended.out)->files, names.size() - 1);
   EXPECT_EQ(parse_stats(ended.out)->bytes, 4 * (names.size() - 1));
   EXPECT_EQ(parse_stats(send(options).out), Changes{}) << "the same already";
-  // The same size, and probably changed in the same second.
+  // The file has the same size, and was probably changed in the same second.
   std::ofstream(folder / "from/-rf") << "edit";
   EXPECT_EQ(parse_stats(send(options).out)->files, 1U);
 }
 
-// Links and folders that a rank replaced by something else stay replaced.
+// What a rank has put in the place of a link or a folder stays there.
 TEST_P(ListedPaths, LinksAndFoldersReplaceNothing) {
   namespace fs = std::filesystem;
   const sys::TempFolder temp;

@@ -132,7 +132,7 @@ def back(lab, *words):
 
 
 def make_results(lab):
-    """n1 and n2 have one file of their own and an equal one each; n3 has nothing."""
+    """Makes results on hosts and returns their folder. n1 and n2 have one file of their own and an equal one each; n3 has nothing."""
     for host in ("n1", "n2"):
         sh(lab, host, f"mkdir -p ~/job/out/{host} && cd ~/job/out && echo {host} > {host}/loss && echo equal > config && touch -d 2026-01-01 config")
     return f"/home/{lab.user}/job/out"

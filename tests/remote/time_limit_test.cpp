@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::seconds kLong{600};
 constexpr std::chrono::seconds kShort{1};
 
-// The number of processes with the mark that are not about to end.
+// Returns the number of processes with the mark. A process that is exiting no longer has one.
 int marked(const std::string& id) {
   int count = 0;
   std::error_code gone;
@@ -76,7 +76,7 @@ TEST(TimeLimit, TheLoginShellMayBeFish) {
 
 TEST(TimeLimit, AProcessOfAnotherCallIsLeftAlone) {
   const std::string id = sys::random_hex(8);
-  // Its mark begins like the command's mark.
+  // The other process's mark begins with the command's mark.
   const auto other = sys::run({.argv = {"sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!"},
                                .env = {"MUSTER_EXEC=" + id + "0"}});
   ASSERT_TRUE(other);

@@ -164,7 +164,7 @@ TEST_F(AttemptsTest, ASpareThatDiesIsReplacedByTheNext) {
   EXPECT_EQ(stage_.attempts.back(), (Names{"n1", "n9", "n3"}));
 }
 
-// A host that goes down with the first attempt and comes back at a set time.
+// Hosts that go down with the first attempt and come back at a set time.
 class HostsAway : public AttemptsTest {
  protected:
   void lose(const Names& names, double back_at) {

@@ -24,7 +24,7 @@ WAIT = ("sh", "-c", "echo up; exec sleep 1000")
 
 
 class Engine:
-    """An MPI as a user has it, first in PATH, and the test program linked to it."""
+    """An MPI that is first in PATH, as a user would have it, and the test program linked to it."""
 
     def __init__(self, name: str, folder: Path):
         self.name, self.called = name, CALLED[name]
@@ -42,7 +42,7 @@ def compile_pi(folder):
 
 @pytest.fixture(scope="session")
 def every_engine(shared_folder):
-    """The engines by name, each with its program. Labs must start after they exist."""
+    """The engines by name, each with its program. Labs must start after the programs exist."""
     folder = made_once(shared_folder / "pi", compile_pi)
     return {name: Engine(name, folder) for name in BIN}
 
@@ -61,7 +61,7 @@ def selected_mpis(session):
 
 @pytest.fixture(scope="session")
 def programs(request, shared_folder, muster):
-    """The training programs, for every MPI that is used. Labs must start after they exist."""
+    """The training programs, for every MPI that is used. Labs must start after the programs exist."""
     mpis = selected_mpis(request.session)
     return Programs(made_once(shared_folder / "programs", lambda folder: compile_programs(folder, muster, mpis)))
 
@@ -72,7 +72,7 @@ def engine(request, engines):
 
 
 class Run:
-    """A running command on the launcher or another host. Its output is read all the time."""
+    """A running command on the launcher or another host. Threads read its output as it arrives."""
 
     def __init__(self, lab, words, engine=None, stdin=subprocess.DEVNULL, host="launcher"):
         env = ["env", f"PATH={engine.path}"] if engine else []
@@ -142,16 +142,16 @@ class Run:
 
     @property
     def ending(self):
-        """The last lines, from the verdict on. They must fit on the screen."""
+        """Returns the last lines, from the verdict on, and checks that they fit on the screen."""
         begin = max(i for i, line in enumerate(self.err) if line.startswith("muster: ") and not line.startswith("muster: exit code "))
         lines = self.err[begin:]
         assert len(lines) <= 12 and all(len(line) <= 80 for line in lines), self.said()
         return "\n".join(lines)
 
     def has_nothing_to_explain(self):
-        """For a run that succeeded: `muster explain` must name no cause in the output of its ranks and its engine (in the last attempt).
-        It may list messages that a busy machine causes, such as a barrier at exit that was left early, but only as doubtful; pytest then
-        warns."""
+        """Checks, for a run that succeeded, that `muster explain` finds no certain cause of a failure in the output of the last attempt's
+        ranks and engine. It may list messages that a busy machine causes, such as a barrier at exit that was left early, but only as
+        doubtful. Then pytest warns."""
         said = self.lab.shell(self.host, f"cd $(ls -d ~/.local/state/muster/runs/{self.id}* | tail -n 1) && muster explain --json $(find ./err ./out ./engine -type f 2>/dev/null)")
         found = json.loads(said)
         assert found["confidence"] in ("none", "low"), said
@@ -160,7 +160,7 @@ class Run:
 
 
 class Bystander:
-    """Another run on the same hosts, which must not be affected. Its ranks wait until the test tells them to end, and then succeed."""
+    """A second run on the same hosts, which the tested run must not affect. Its ranks wait until the test tells them to end, and then succeed."""
 
     def __init__(self, cluster, engine, *flags):
         self.cluster = cluster
@@ -207,13 +207,13 @@ class Cluster:
         return self.launch(["muster", "attach", run_id])
 
     def muster(self, *words, engine=None, within=30, **options):
-        """Runs another command on the launcher."""
+        """Runs another muster command on the launcher."""
         env = ["env", f"PATH={engine.path}"] if engine else []
         return self.lab.exec("launcher", *env, "muster", *words, timeout=within, **options)
 
     def paste(self, line):
-        """Runs a printed command in a shell. muster does not supervise it, so it may hang because of Open MPI 5 after its ranks have
-        ended (openpmix/prrte#1839). Then it is run again."""
+        """Runs a printed command in a shell, where muster does not supervise it. Open MPI 5 may hang after the ranks have ended
+        (openpmix/prrte#1839); then the command is run again."""
         for _ in range(3):
             pasted = self.lab.exec("launcher", "timeout", "-k", "10", "60", "sh", input=line, timeout=80)
             if pasted.returncode != 124:
@@ -221,7 +221,7 @@ class Cluster:
         return pasted
 
     def paste_printed_command(self, engine):
-        """The line that --dry-run prints must do the same in a shell as muster run."""
+        """Checks that the line that --dry-run prints does the same in a shell as muster run."""
         program = ["sh", "-c", "echo \"$GREETING $RANK of $WORLD_SIZE, it's $MASTER_ADDR\""]
         dry = self.muster("run", "--dry-run", "-H", self.all, "-x", "GREETING=hello world", "--", *program, engine=engine)
         assert dry.returncode == 0 and len(dry.stdout.splitlines()) == 1, dry.stderr
@@ -242,7 +242,7 @@ class Cluster:
         return found
 
     def settles(self, before, within, may_end=False):
-        """Waits for the same processes as before: nothing is left, and nothing else was ended unless it may end."""
+        """Waits until the same processes run as before: no new one is left, and none of the old ones has ended unless `may_end`."""
         end = time.monotonic() + patient(within)
         while True:
             now = self.processes()
@@ -253,11 +253,11 @@ class Cluster:
             time.sleep(0.1)
 
     def run_folders(self):
-        """Returns the folders of runs on the hosts."""
+        """Returns {host: [id of each run that has a folder there]}."""
         return {host: self.lab.shell(host, f"ls /tmp/muster-{self.lab.uid}/runs").split() for host in self.lab.hosts}
 
     def pid_of(self, host, run_id, what):
-        """Returns the process number of a run's only shim or program on a host, as recorded there."""
+        """Returns the pid of a run's shim or program on a host with one rank, as recorded there."""
         text = self.lab.shell(host, f"head -qn1 /tmp/muster-{self.lab.uid}/runs/{run_id}/rank.*.jsonl")
         (start,) = map(json.loads, text.splitlines())
         return start[what]["pid"]
@@ -329,7 +329,7 @@ class SlurmCluster(Cluster):
 
 @pytest.fixture(scope="module")
 def slurm_shared(muster):
-    """A folder that all hosts share, as on such clusters, with muster's binary and programs for the MPIs that support PMI 2."""
+    """A folder that all hosts share, as is usual with Slurm. It has muster's binary and programs for the MPIs that support PMI 2."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o1777)
     shutil.copy(muster, folder / "muster")

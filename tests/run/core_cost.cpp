@@ -1,4 +1,4 @@
-// Measures the launcher's cost of one run with the given number of fake hosts, on the fake clock.
+// Measures what one run with the given number of fake hosts costs the launcher, on a fake clock.
 // Prints one line for campaigns/core. CPU time and memory include the fake hosts.
 #include <cstdlib>
 

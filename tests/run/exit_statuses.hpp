@@ -1,4 +1,4 @@
-// The wait status of a process that ended with this exit code.
+// Wait statuses of processes that ended with the exit code in the name.
 #pragma once
 
 namespace muster::run {

@@ -11,9 +11,9 @@ namespace muster::run {
 namespace {
 
 constexpr const char* kNameGoesHere = "NAME-GOES-HERE";
-constexpr int kDescriptor = 1000;  // of the first host's session; never used for I/O
+constexpr int kDescriptor = 1000;  // of each host's first session; never used for I/O
 
-// Cheaper than a JSON parser, because ten thousand hosts get the same line.
+// Returns the kind of an order. A JSON parser would take too long for ten thousand hosts.
 std::string kind_of(const std::string& line) {
   constexpr std::string_view kKey = "\"order\":\"";
   const std::size_t at = line.find(kKey);
@@ -108,7 +108,7 @@ void FakeHost::receive(FakeSession& session, const std::string& bytes) {
 
 void FakeHost::hello(bool with_request) {
   if (!reach(Point::kHello)) return;
-  if (!with_request) {  // the question of a launcher that lost its connection
+  if (!with_request) {  // from a launcher that lost its connection: does the run still exist?
     if (warden_ && !behaviour.forgets) return;
     return send(
         {.kind = agent::Report::Kind::kFailed, .text = "the run has already ended on this host"});

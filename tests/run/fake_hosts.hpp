@@ -34,7 +34,7 @@ enum class Point {
 };
 
 enum class Gone {
-  kSilent,  // as if its cable was unplugged: connections stay open without data
+  kSilent,  // as if its cable were unplugged: connections stay open, but carry nothing
   kCut,     // its connections end, and new ones are rejected
 };
 
@@ -42,32 +42,33 @@ struct Behaviour {
   double answers_after_s = 0.01;
   Point gone_at = Point::kNever;
   Gone gone = Gone::kSilent;
-  double back_after_s = 0;                 // 0: it stays away
-  bool forgets = false;                    // it was rebooted meanwhile and does not know the run
-  bool twice = false;                      // it sends every message twice
-  std::map<Point, std::string> says = {};  // additional bytes that it sends at that point
+  double back_after_s = 0;  // 0: it does not come back
+  bool forgets = false;     // when it is back, it does not know the run, as after a reboot
+  bool twice = false;       // it sends every message twice
+  std::map<Point, std::string> says = {};  // additional bytes that it sends at each point
   std::set<Point> leaves_out = {};         // messages that it never sends
   std::string output = "hello\n";          // of each rank
   double ranks_live_s = 5;
   int status = 0;     // wait status of each rank
   bool deaf = false;  // its ranks ignore orders to end
   double clock_ahead_s = 0;
-  std::string program_missing = {};  // why the binary cannot be started there
-  std::string shell_says = {};       // on standard error, if the line that starts the agent ends
-  int shell_code = 0;                // exit code of the line that starts the agent; 0: it starts
+  std::string program_missing = {};  // the error of a pushed binary; empty: it works
+  std::string shell_says = {};       // to standard error, if shell_code is not 0
+  int shell_code = 0;  // exit code of the command that starts the agent; 0: the agent runs
   bool ignores_inspections = false;
-  bool computes = false;  // its ranks use CPUs
-  bool computes_in_whole_looks = false;
-  bool not_watched = false;  // the second look at its ranks comes too late
-  bool timed_out = false;    // its ranks end because of a time-out
-  bool cut_off = false;      // its ranks end because they lost a connection to another rank
-  // Its answer to an order of the connection test; empty: none.
+  bool computes = false;                 // its ranks use CPUs
+  bool computes_in_whole_looks = false;  // they do so only during inspections with stacks
+  bool not_watched = false;              // the second look at its ranks comes too late
+  bool timed_out = false;                // its ranks end because of a time-out
+  bool cut_off = false;  // its ranks end because they lost a connection to another rank
+  // Returns its answer to an order of the connection test. Without the function, or if it returns
+  // nothing, the host does not answer.
   std::function<std::optional<agent::Report>(const agent::Order&)> answer = {};
 };
 
 class FakeHosts;
 
-// One host. All its messages come from the loop.
+// One host. It sends its messages from the loop, never inside a call from muster.
 class FakeHost {
  public:
   FakeHost(FakeHosts& all, std::string name) : all_(all), name_(std::move(name)) {}
@@ -80,11 +81,12 @@ class FakeHost {
   [[nodiscard]] bool gone() const { return gone_; }
   [[nodiscard]] int sessions() const { return sessions_; }  // opened so far
   [[nodiscard]] bool said_bye() const { return said_bye_; }
-  [[nodiscard]] const std::string& orders() const { return orders_; }  // kinds, in order
+  // The kinds of all orders received so far, except beats.
+  [[nodiscard]] const std::string& orders() const { return orders_; }
 
   void start_ranks();
   void end_ranks(int status, bool by_engine);
-  // Vanishes now, for this many seconds (0: for ever).
+  // Makes the host vanish now, for this many seconds (0: for ever).
   void vanish(Gone how, double seconds);
   void send(const std::string& bytes);
   void send(const agent::Report& report) { send(to_line(report)); }
@@ -112,7 +114,7 @@ class FakeHost {
   std::string name_;
   std::weak_ptr<FakeSession> session_;
   std::vector<std::weak_ptr<FakeSession>> open_;
-  std::vector<std::string> events_;  // repeated on a new connection
+  std::vector<std::string> events_;  // its ranks' starts and ends, repeated on each new connection
   std::string orders_;
   int sessions_ = 0;
   int beats_ = 0;
@@ -135,7 +137,7 @@ class FakeHosts : public remote::Transport {
   [[nodiscard]] FakeHost& operator[](std::size_t i) { return *hosts_[i]; }
   [[nodiscard]] std::size_t size() const { return hosts_.size(); }
   [[nodiscard]] std::vector<std::string> names() const;
-  // Called with the status of each rank that ended by itself.
+  // Called when the ranks of a host have ended by themselves. `status` is the wait status of each.
   std::function<void(FakeHost& host, int status)> on_ranks_end = nullptr;
   double beat_every_s = agent::kBeatEverySeconds;
   int pushed = 0;                                        // number of binaries pushed
@@ -155,7 +157,7 @@ class FakeHosts : public remote::Transport {
   FakeLoop& loop_;
   std::vector<std::unique_ptr<FakeHost>> hosts_;
   std::map<std::string, std::size_t> by_name_;
-  std::string facts_;  // facts of a host, without its name
+  std::string facts_;  // line with a host's facts and a placeholder for its name
 };
 
 }  // namespace muster::run

@@ -8,7 +8,7 @@
 namespace muster::run {
 namespace {
 
-constexpr double kBegin = 1'000'000;  // start of the wall clock and, in seconds, of the other clock
+constexpr double kBegin = 1'000'000;  // seconds that now() and unix_time() return at the start
 
 struct FakeTimer : sys::Timer {
   FakeTimer(double repeat, std::function<void()> on_time)

@@ -24,7 +24,7 @@ class FakeProcess : public sys::Process {
   [[nodiscard]] const std::string& input() const { return input_; }
   std::function<void(int signal)> on_kill = nullptr;
 
-  void end(int code, int signal);  // called from the loop, as for a real process
+  void end(int code, int signal);  // `on_end` is called from the loop, as for a real process
 
   [[nodiscard]] pid_t pid() const override;
   [[nodiscard]] bool running() const override { return running_; }
@@ -52,7 +52,7 @@ class FakeLoop : public sys::Loop {
   std::function<bool(const std::shared_ptr<FakeProcess>&)> on_start = nullptr;
 
   void after(double seconds, std::function<void()> call);
-  // The process is suspended, as after Ctrl-Z: events that are due meanwhile come late.
+  // Suspends muster, as Ctrl-Z does: events that are due meanwhile come late.
   void stand_still(double seconds);
   void raise(int signal);
   [[nodiscard]] double elapsed() const { return now_s_; }

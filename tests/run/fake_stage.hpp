@@ -1,5 +1,5 @@
 // A fake outside world for the attempts of a run: hosts that are down for a while, and attempts
-// that end as the test says, on a clock that does not wait.
+// that end as the test says. Nothing waits: the clock jumps.
 #pragma once
 
 #include <functional>
@@ -19,10 +19,10 @@ class FakeStage : public Stage {
   std::vector<std::string> hosts = {"n1", "n2", "n3"};  // those that the user named
   std::vector<Play> plays = {};                         // one per attempt; the last is repeated
   std::map<std::string, double> down_until = {};        // hosts that do not answer before this time
-  double file_server_down_until = 0;                    // until this time, all hosts have an error
+  double file_server_down_until = 0;  // until this time, each look finds errors, but no bad host
   double attempt_takes_s = 10;
   double look_takes_s = 1;  // 15 s more if a host does not answer
-  double signal_at = -1;    // during a pause of muster
+  double signal_at = -1;    // `signal` interrupts the first pause that lasts until this time
   int signal = 0;
   int max_restarts = 0;
   int min_nodes = 0;

@@ -12,7 +12,7 @@
 namespace muster::run {
 namespace {
 
-// Runs in a separate state folder.
+// The runs that these tests make are in a state folder of their own.
 class Runs : public sys::FolderTest {
  protected:
   void SetUp() override {
@@ -90,7 +90,7 @@ TEST_F(Runs, AreFoundByTheBeginningOfTheirId) {
   EXPECT_EQ(found("last"), "2026-b.10");
   ASSERT_TRUE(make_run_folder("2027-long"));
   ASSERT_TRUE(make_run_folder("2027-long.1"));
-  EXPECT_EQ(found("2027"), "2027-long");  // several attempts of one run are not ambiguous
+  EXPECT_EQ(found("2027"), "2027-long");  // both are attempts of one run, so it is not ambiguous
   EXPECT_EQ(found("2026"), "'2026' could mean 2026-a or 2026-b");
 }
 

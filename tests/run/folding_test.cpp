@@ -55,7 +55,7 @@ TEST(FoldingTest, ALineWaitsForOthersAShortTimeOnly) {
   add(folding, 1, "x", 150);
   EXPECT_EQ(text_of(folding.take_due(at(349))), "");
   EXPECT_EQ(text_of(folding.take_due(at(350))), "[n1:0-1] x\n");
-  // Each just before the line is due.
+  // Each joins the line just before the quiet time has passed, so only the limit of 1 s shows it.
   for (int i = 0; i < 7; ++i) add(folding, i, "y", 1000 + 199 * i);
   EXPECT_EQ(text_of(folding.take_due(at(1999))), "");
   EXPECT_EQ(text_of(folding.take_due(at(2000))), "[n[1-2]:0-6] y\n");
@@ -99,7 +99,7 @@ TEST(FoldingTest, WithoutJoiningNothingWaits) {
 TEST(FoldingTest, WhatIsDrawnOverIsNotShown) {
   Folding folding(1, true);
   folding.add(kErr, rank(0), "outer 1\n", true, at(0));
-  EXPECT_TRUE(folding.take_due(at(10)).empty());  // even though all ranks have printed it
+  EXPECT_TRUE(folding.take_due(at(10)).empty());  // it waits, although all ranks have printed it
   folding.withdraw(kErr, 0, 1);
   folding.add(kErr, rank(0), "outer 2\n", true, at(20));
   EXPECT_EQ(text_of(folding.take_due(at(300))), "[n1:0] outer 2\n");

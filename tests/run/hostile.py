@@ -11,9 +11,9 @@ PROGRAMS = Path(__file__).with_name("programs")
 HOSTILE = "n2"
 AGENT = r"(/muster|\$f) agent\b"
 MOST_KB = 400_000  # a generous limit for muster's memory
-CANARY = "/tmp/canary"  # on every host; whoever runs a file in it, or a smuggled command, creates CANARY/ran
+CANARY = "/tmp/canary"  # a folder on every host; its programs and smuggled commands create CANARY/ran when they run
 
-# One of each kind of sequence that a terminal would obey, and a forged line of muster's.
+# One of each kind of sequence that a terminal would obey, and a line that imitates muster's.
 TITLE, CLIPBOARD, LINK = "\x1b]0;owned\x07", "\x1b]52;c;b3duZWQ=\x07", "\x1b]8;;http://198.18.1.2/\x1b\\link\x1b]8;;\x1b\\"
 REPORTS, MODES = "\x1b[6n\x1b[c\x1bP$qm\x1b\\\x1bZ\x05", "\x1b[?1049h\x1b[2J\x1b[8;1;1t\x1bc\x1b(0\x0e"
 ONE_BYTE, BIDI, OTHERS = "\x9b6n\x9d0;owned\x9c\x90$qm\x9c", "\u202eevil\u2066\u200f\u061c", "\x00\x08\x7f\x0b\x0c"
@@ -21,9 +21,9 @@ FORGED = "\r\nmuster: forged\n\rmuster: forged\r"
 EVIL = TITLE + CLIPBOARD + LINK + REPORTS + MODES + ONE_BYTE + BIDI + OTHERS + FORGED
 INVALID = "\xff\xfe\x80\x9b\xc0\xaf\xed\xa0\x80\xf8"  # invalid UTF-8, as Latin-1
 SMUGGLED = f"x$(touch {CANARY}/ran)`touch {CANARY}/ran`';touch {CANARY}/ran;'\";touch {CANARY}/ran;\"|touch {CANARY}/ran\ntouch {CANARY}/ran\n"
-COLOUR = r"\x1b\[[0-9;:]*m|\r\x1b\[K"  # or the beginning of muster's own progress line
-PROGRESS = r"(\r\x1b\[K[^\r\n\x1b]*)*\r\x1b\[K"  # until it is erased
-PROGRESS_BAR = r"\x08|\x1b\[[0-9;]*[ABCDK]"  # what programs may also do on a terminal
+COLOUR = r"\x1b\[[0-9;:]*m|\r\x1b\[K"  # the second alternative begins muster's own progress line
+PROGRESS = r"(\r\x1b\[K[^\r\n\x1b]*)*\r\x1b\[K"  # muster's progress line, until muster erases it
+PROGRESS_BAR = r"\x08|\x1b\[[0-9;]*[ABCDK]"  # sequences that programs may send, too
 NEVER_SHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
 
 
@@ -38,7 +38,7 @@ def line(value):
 
 
 def in_facts(*changes):
-    """A rule that replaces values in the hostile agent's facts: (PATH, VALUE)."""
+    """Returns a rule that changes the hostile agent's facts. Each change is (PATH, new VALUE)."""
     return {"command": AGENT, "line": r'^\{"report":"facts"', "set": [[["facts", *path], value] for path, value in changes]}
 
 
@@ -51,8 +51,8 @@ class Shown:
         self.text = re.sub(r"\x1b\[[0-9;]*m", "", re.sub(PROGRESS, "\r", self.raw))  # without muster's colours and progress line
 
     def problems(self, of_programs=False):
-        """Returns why a user should not see this; an empty list if it is fine. `of_programs`: it contains the output of programs, whose
-        lines may contain anything."""
+        """Returns a list of reasons why a user must not see this. With `of_programs`, it contains the output of programs, which may
+        draw progress bars and imitate muster's lines."""
         raw = NEVER_SHOWN.findall(re.sub(f"{COLOUR}|{PROGRESS_BAR}" if of_programs else COLOUR, "", self.raw))
         found = [f"{''.join(sorted(set(raw)))!r} reach the terminal, first in {self.around(raw[0])!r}"] if raw else []
         if not of_programs and re.search(r"(^|[\r\n])muster: forged", self.text):
@@ -84,18 +84,18 @@ class HostileCluster:
             self.lab.shell(host, script)
 
     def attack(self, *rules):
-        """Makes the hostile host behave like this from now on."""
+        """Makes the hostile host follow these rules, and no others, from now on."""
         self.lab.write(HOSTILE, "/etc/hostile.json", json.dumps(rules), root=True)
 
     def on_terminal(self, *words, within=30, path=SYSTEM_PATH):
-        """Runs muster WORDS on the launcher."""
+        """Runs muster WORDS on a terminal of the launcher."""
         program = (PROGRAMS / "on_terminal.py").read_text()
         done = self.lab.exec("launcher", "env", f"PATH={path}", "/usr/bin/python3", "-c", program, patient(within), "muster", *words, timeout=within + 10)
         assert done.returncode == 0, done.stderr
         return Shown(json.loads(done.stdout))
 
     def executed(self):
-        """Returns the hosts on which a canary ran, without the hostile one."""
+        """Returns the hosts on which a canary ran, except the hostile one, and removes the canaries' files there."""
         return [host for host in ["launcher", *self.good] if self.lab.exec(host, "rm", f"{CANARY}/ran").returncode == 0]
 
 
@@ -112,10 +112,10 @@ def ended(rank, status, failure=""):
 
 
 def printed(rank, text, at=0, stream="out", size=None):
-    """Output of a rank, with bytes as Latin-1."""
+    """Returns a report of a rank's output. `text` represents bytes as Latin-1."""
     return f"\x1e{len(text) if size is None else size} " + line({"report": "output", "rank": rank, "stream": stream, "at": at}) + text
 
 
 def when(pattern, **what):
-    """A rule for the hostile agent that applies to certain lines of the real agent."""
+    """Returns a rule that applies to those lines of the real agent that match the pattern."""
     return {"command": AGENT, "line": pattern, **what}

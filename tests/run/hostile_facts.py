@@ -1,4 +1,4 @@
-"""Facts of a host with enough problems that a finding or a decision shows the user each of its texts."""
+"""The facts of a host that has so many problems that findings and decisions show the user every text in them."""
 from tests.run.hostile import CANARY
 
 LIBRARY = {"path": "/usr/lib/libmpi.so", "hash": "4b6f3aa5b3d0fe5c3cfb10dd2bddfd3c", "bytes": 1}
@@ -46,7 +46,7 @@ FACTS = {
                     "settings": {"NCCL_ALGO": "tree"}},
     "not_seen": [{"what": "own_name", "why": "cannot start"}],
 }
-# Facts with a fixed set of values; others are rejected.
+# Keys whose values come from a fixed set. muster rejects other values.
 CHOSEN_WORDS = ("kind", "link_layer", "type")
 
 
@@ -60,5 +60,5 @@ def leaves(value, path=()):
 
 
 def texts():
-    """Yields (PATH, VALUE) of all free text."""
+    """Returns (PATH, VALUE) of every free text."""
     return [(path, value) for path, value in leaves(FACTS) if isinstance(value, str) and path[-1] not in CHOSEN_WORDS]

@@ -16,7 +16,7 @@ class InquiryTest : public testing::Test {
                      asked_.push_back(what.number);
                      return hosts_;
                    }};
-  std::vector<std::string> answers_ = {};  // the hosts in each answer, or the Error
+  std::vector<std::string> answers_ = {};  // each answer's number of hosts, or its error
 
   void begin(Urgency urgency = Urgency::kUser) {
     inquiry_.begin({}, urgency, [this](const Result<HostViews>& views) {

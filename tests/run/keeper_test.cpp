@@ -16,7 +16,7 @@ namespace {
 
 constexpr pid_t kEnginePid = 4711;
 
-// The host's and the keeper's end of a session.
+// The two ends of a session: the host's and the keeper's.
 struct Pair {
   sys::Fd host;
   sys::Fd keeper;
@@ -40,7 +40,7 @@ struct Pair {
 
 class KeeperTest : public testing::Test {
  protected:
-  // Runs the keeper. `told`: what muster had written before it was killed.
+  // Runs the keeper. `told` is what muster had written to it before it was killed.
   void keep_after(std::string told, std::size_t hosts) {
     for (std::size_t i = pairs_.size(); i < hosts; ++i) pairs_.emplace_back();
     std::vector<SessionEnds> sessions;

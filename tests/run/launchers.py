@@ -21,14 +21,14 @@ class Programs:
     def __init__(self, folder: Path):
         self.folder = folder
         self.env, self.ddp, self.failing = str(folder / "train_env"), str(folder / "train_ddp.py"), str(folder / "fail_ddp.py")
-        self.muster = str(folder / "muster")  # as in a pod's image
+        self.muster = str(folder / "muster")  # a pod's image contains muster
 
     def mpi(self, name):
         return str(self.folder / f"train_mpi-{name}")
 
 
 def compile_programs(folder: Path, muster: Path, mpis):
-    """Fills the folder of Programs, for these MPIs."""
+    """Copies and compiles the files of Programs into the folder, for these MPIs."""
     source, made = Path(__file__).with_name("programs"), Programs(folder)
     (torch,) = DEPS.glob("torch/lib/python3*/site-packages/torch")
     shutil.copy(muster, made.muster)
@@ -49,8 +49,8 @@ class Launcher:
     def __init__(self, name, engine, called, mpi=None, own_words=None):
         self.name, self.engine, self.called, self.mpi = name, engine, called, mpi
         self.path = f"{MPI[mpi]}/bin:{SYSTEM_PATH}" if mpi else SYSTEM_PATH
-        self.own_words = own_words or {}  # variables that tell its ranks about the network, beyond muster's
-        self.up_within_s = 2  # at most, in the lab, for shell programs
+        self.own_words = own_words or {}  # variables about the network that only this engine's ranks get
+        self.up_within_s = 2  # in a lab, shell programs have started on all hosts by then
         self.sees_lost_hosts = True
 
     def __repr__(self):
@@ -104,7 +104,7 @@ class Slurm(Launcher):
 
 
 class Pods(Launcher):
-    """The same command in each pod. A pod has a number and an image with torch, but no ssh."""
+    """Runs the same command in each pod. A pod has a number and an image with torch, but no ssh."""
 
     def __init__(self):
         super().__init__("pods", "pods", "torchrun")
@@ -125,7 +125,7 @@ class Pods(Launcher):
 
 
 class PodRuns:
-    """One run per pod, read as one. When a pod fails, the others are ended as Kubernetes would."""
+    """One run per pod, which tests use like a single run. When a pod fails, end() ends the others, as Kubernetes would."""
 
     def __init__(self, runs):
         self.runs, self.failed = runs, None

@@ -18,7 +18,7 @@ void add_to(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::app) << text;
 }
 
-// Everything that a reader gets, joined.
+// Returns everything new that the log passes to a reader, on both streams, in the order received.
 std::string all_of(StoredLog& log, bool and_rest) {
   std::string text;
   const auto take = [&](sys::Stream, std::string_view bytes) {

@@ -1,5 +1,5 @@
-// The same core with ten thousand hosts. These tests also exceed their time limit if somebody adds
-// a loop over hosts inside a loop over hosts.
+// Whole runs with ten thousand hosts. If somebody adds a loop over hosts inside a loop over hosts,
+// these tests exceed their time limit.
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr int kMany = kMost;
 constexpr int kMany = 1'000;
 #endif
 
-// The ranks print nothing, because the files of their output would take most of the time.
+// The ranks print nothing, because writing their output to files would take most of the time.
 struct ManyHosts : testing::Test {
   static void prepare(Scene& scene, double ranks_live_s) {
     scene.hosts.beat_every_s = 5;

@@ -23,7 +23,7 @@ TEST(NetworkAway, AConnectionThatBreaksIsMadeAnewAndNothingIsLostOrRepeated) {
   EXPECT_GE(scene.hosts[1].sessions(), 2);
   EXPECT_EQ(scene.hosts[0].sessions(), 1);
   EXPECT_EQ(end.output.find("1: hello"), end.output.rfind("1: hello"));
-  EXPECT_EQ(end.keepers, 2);  // the second one knows the new connection
+  EXPECT_EQ(end.keepers, 2);  // muster gives the second one the new connection
   EXPECT_TRUE(says(end.keeper_input, "engine "));
 }
 

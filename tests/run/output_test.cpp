@@ -19,7 +19,7 @@ agent::Piece piece(int rank, sys::Stream stream, std::uint64_t at, std::string b
   return {.rank = rank, .stream = stream, .at = at, .bytes = std::move(bytes)};
 }
 
-// An audience to which nothing is shown.
+// Nothing reaches the screen, and the lines are ignored.
 const Audience kUnseen{.watch = [](auto, const auto&) {}};
 
 TEST_F(OutputTest, RanksAreKeptByteForByteAndShownInLabelledLines) {
@@ -106,7 +106,7 @@ TEST_F(OutputTest, TheLastErrorsAreThoseOfTheRank) {
   EXPECT_TRUE((*output)->last_errors(0, 0).empty());
 }
 
-// The screen's standard error while `talk` runs.
+// Returns what is written to standard error while `talk` runs and the rest is shown.
 std::string shown_errors(const std::string& folder, const std::function<void(Output&)>& talk,
                          const Audience& audience = {}) {
   testing::internal::CaptureStderr();
@@ -191,7 +191,7 @@ TEST_F(OutputTest, MustersOwnLinesComeAfterWhatRanksSaidBefore) {
   EXPECT_EQ(shown, "[n1:0] a line\nmuster: ending the run\n");
 }
 
-// Longer than a line may be, in drawings of ten bytes each.
+// The bar writes more bytes than a line may have, ten per drawing.
 TEST_F(OutputTest, AProgressBarOfManyHoursLeavesNoLinesOnTheScreen) {
   constexpr std::size_t kDrawings = 300'000;
   std::string drawings;

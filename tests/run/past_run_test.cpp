@@ -18,7 +18,7 @@
 namespace muster::run {
 namespace {
 
-// Runs in a separate state folder.
+// The runs that these tests make are in a state folder of their own.
 class PastRuns : public sys::FolderTest {
  protected:
   void SetUp() override {
@@ -38,7 +38,7 @@ class PastRuns : public sys::FolderTest {
         .ended_s = started_s + 10,
         .ranks = {{.rank = 0, .host = "n1"}, {.rank = 1, .host = "n1"}, {.rank = 2, .host = "n2"}}};
   }
-  // Stores a run in the state that it has after its start.
+  // Stores a run as it is just after its start, and returns its folder.
   static std::string start(const Record& record) {
     std::string folder = make_run_folder(record.id).value();
     EXPECT_TRUE(write_about(folder, about(record)));
@@ -120,7 +120,7 @@ TEST_F(PastRuns, ThatWereStoppedBetweenAttemptsAreStopped) {
   EXPECT_EQ(recorded_ending(folder).value().host, "n1");
   const Ending stopped{.code = 143, .text = "stopped", .stopped = true, .ended_s = 160};
   ASSERT_TRUE(keep_ending(folder, stopped));
-  ASSERT_TRUE(write_owner(folder));  // muster is still reporting its end
+  ASSERT_TRUE(write_owner(folder));  // muster, still running, is about to report the end
   const PastRun run = look_at_run("a");
   EXPECT_EQ(run.state, RunState::kStopped);
   EXPECT_EQ(run.code, 143);

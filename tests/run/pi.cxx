@@ -1,11 +1,12 @@
 // An MPI program that checks its own result: rank 0 tells every rank how many pieces to use, the
-// ranks compute pi by the trapezoid rule, and every rank compares the sum. Exit code 1: the result
+// ranks compute pi by the trapezoid rule, and every rank checks the sum. The exit code is 1 if it
 // is wrong.
 //
 // This is a user's program, not part of muster's build. The tests compile it with each MPI's own
 // mpicxx.
 //
-//   pi [SECONDS]   prints "pi is right" after one round, or continues for this long, one round every 10 ms
+//   pi [SECONDS]   prints "pi is right" after one round, or continues for this long, with one round
+//                  every 10 ms
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +23,8 @@ double height(double x) {
   return 4 / (1 + x * x);
 }
 
-// The area below `height` over this rank's part of [0, 1], with `pieces` pieces over all ranks.
+// Returns the area below `height` over this rank's part of [0, 1], which all ranks together divide
+// into `pieces` pieces.
 double area(int rank, int ranks, long pieces) {
   const double width = 1.0 / static_cast<double>(pieces);
   double sum = 0;
@@ -33,7 +35,7 @@ double area(int rank, int ranks, long pieces) {
   return sum;
 }
 
-// Sends rank 0's value to all ranks, by one message to each.
+// Sends rank 0's value to all other ranks, one message each. Returns it on every rank.
 long told(int rank, int ranks, long value) {
   if (rank != 0) {
     MPI_Recv(&value, 1, MPI_LONG, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -13,9 +13,9 @@
 namespace muster::run {
 namespace {
 
-constexpr const char* kFolder = "of_both_builds";  // the hash of no build
+constexpr const char* kFolder = "of_both_builds";  // a name that is not the hash of a build
 
-// Runs the command lines in a real shell. A small script replaces the binary.
+// Runs the command lines in a real shell. A small script takes the place of muster's binary.
 class PushTest : public sys::FolderTest {
  protected:
   [[nodiscard]] int shell(const std::string& line, const std::string& input = {}) const {

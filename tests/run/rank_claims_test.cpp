@@ -16,7 +16,7 @@ std::vector<RankRecord> placed() {
 
 class RankClaimsTest : public testing::Test {
  protected:
-  // Returns false if the claim is not believed.
+  // Claims that the host has started the rank. Returns whether the claim is believed.
   bool start(const std::string& host, int rank) {
     RankRecord& record = ranks_[static_cast<std::size_t>(rank)];
     if (!claims_.may_start(host, record)) return false;
@@ -40,7 +40,7 @@ TEST_F(RankClaimsTest, AHostGetsNoMoreRanksThanItHasPlacesFor) {
   EXPECT_TRUE(start("n3", 0));
   EXPECT_TRUE(start("n3", 1));
   EXPECT_FALSE(start("n3", 2));
-  EXPECT_FALSE(start("n3", 4));  // a claim for its own rank that comes too late
+  EXPECT_FALSE(start("n3", 4));  // n3's own rank, but n3 has started two others
   EXPECT_FALSE(start("n9", 3));  // a host without ranks
 }
 

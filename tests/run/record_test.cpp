@@ -111,7 +111,7 @@ TEST(Verdict, ClocksThatSeemRightAreNotCorrected) {
   Record record = six_ranks();
   ended(record, 4, 11, 50);
   ended(record, 1, 15, 50.003);                           // ended by the engine
-  record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.06}};  // only the delay of the beats
+  record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.06}};  // nothing but the delay of beats
   EXPECT_EQ(judge(record).first_failed_rank, 4);
   record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.6}};  // n3 was busy and sent its beat late
   EXPECT_EQ(judge(record).first_failed_rank, 4);
@@ -164,7 +164,7 @@ Record one_sleeps() {
   return record;
 }
 
-// Slurm does this with MPICH, whichever of a rank's processes it kills first.
+// With MPICH, Slurm kills the ranks like this. Which of a rank's processes it kills first varies.
 TEST(Verdict, ARankThatWasKilledInTheMiddleOfMpiAbortIsTheCause) {
   Record record = six_ranks();
   for (RankRecord& rank : record.ranks) {
@@ -199,7 +199,7 @@ TEST(Verdict, TheRankForWhichOthersWaitedInVainIsNamed) {
 
 TEST(Verdict, NobodyIsBlamedForATimeOutWhereSeveralCouldBe) {
   Record record = one_sleeps();
-  record.ranks[5].cut_off = false;  // it printed nothing
+  record.ranks[5].cut_off = false;  // so rank 5, too, may have kept the others waiting
   EXPECT_TRUE(judge(record).text.starts_with("rank 1 on n1 ended with exit code 1"))
       << judge(record).text;
 }
@@ -279,7 +279,8 @@ TEST(Verdict, AKilledEngineIsTheCauseOfItsRanksEnds) {
   EXPECT_EQ(verdict.text,
             "Open MPI 5.0.11 ended with signal 9 (Killed) and took ranks 0, 1, 2, 3, 4, 5 "
             "down with it");
-  record.reason = Reason::kRankFailed;  // muster killed the engine because of a rank
+  // Now muster itself killed the engine, because a rank had failed.
+  record.reason = Reason::kRankFailed;
   EXPECT_EQ(judge(record).code, 137);
 }
 

@@ -129,7 +129,7 @@ TEST(Restart, ARecordIsSummarized) {
   EXPECT_EQ(attempt.failed_rank, 1);
   EXPECT_EQ(attempt.failed_host, "n2");
   EXPECT_EQ(attempt.lived_s, 7);
-  EXPECT_FALSE(attempt.cannot_run);  // n1 has the program
+  EXPECT_FALSE(attempt.cannot_run);  // rank 0 on n1 found the program
   record.ranks[0].end.reset();
   EXPECT_TRUE(summarize(record, judge(record)).cannot_run);
   record.ranks[1].end->failure.clear();  // now the exit code is the program's own

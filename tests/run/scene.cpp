@@ -15,7 +15,7 @@
 namespace muster::run {
 namespace {
 
-constexpr double kEngineTakes = 0.1;  // for starting ranks, and for ending
+constexpr double kEngineTakes = 0.1;  // seconds: to start the ranks, and to exit
 constexpr const char* kEngine = "engine";
 
 }  // namespace
@@ -164,7 +164,7 @@ SceneEnd Scene::play() {
   ending.took_s = loop.elapsed();
   ending.waited_for_ever = loop.waited_for_ever();
   all = nullptr;
-  loop.drain(std::chrono::seconds(10));  // anything that comes too late must not matter
+  loop.drain(std::chrono::seconds(10));  // late events must not do any harm
   ending.said = testing::internal::GetCapturedStderr();
   ending.keepers = static_cast<int>(keepers_.size());
   if (!keepers_.empty()) ending.keeper_input = keepers_.back()->input();

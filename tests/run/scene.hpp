@@ -15,14 +15,14 @@ namespace muster::run {
 
 // How the engine behaves. It has one process, or one per host.
 struct EngineBehaviour {
-  bool one_per_host = false;  // like torchrun: each process ends with its own host's ranks
+  bool one_per_host = false;  // like torchrun: each process ends when its host's ranks have ended
   bool cannot_start = false;
-  bool ends_the_others = true;  // when a rank has failed, as mpirun does
+  bool ends_the_others = true;  // ends the other ranks when one has failed, as mpirun does
   bool stays = false;           // keeps running after all ranks have ended
   bool ignores_sigterm = false;
-  bool cannot_be_killed = false;  // it waits for a dead file system
+  bool cannot_be_killed = false;  // as if it waited for a dead file system
   bool starts_nothing = false;
-  double dies_after_s = 0;  // by SIGSEGV; 0: never
+  double dies_after_s = 0;  // dies of SIGSEGV this long after its start; 0: never
 };
 
 struct SceneEnd {
@@ -35,8 +35,8 @@ struct SceneEnd {
   double survey_s = 0;      // duration of the survey, on the fake clock
   double took_s = 0;
   bool waited_for_ever = false;
-  int keepers = 0;                // keepers started one after the other
-  std::string keeper_input = {};  // what the last keeper was told
+  int keepers = 0;                // number of keepers that were started
+  std::string keeper_input = {};  // what muster wrote to the last keeper
 };
 
 class Scene {
@@ -54,11 +54,11 @@ class Scene {
 
   // All ranks live this long, unless they are ended earlier.
   void let_ranks_live(double seconds);
-  // Calls back this many seconds after the start of the engine.
+  // Calls `call` this many seconds after the engine was started.
   void later(double seconds, std::function<void()> call);
-  // Calls with the Supervisor this many seconds after the start of the engine.
+  // Like `later`, but passes the Supervisor to `call`.
   void ask(double seconds, std::function<void(Supervisor&)> call);
-  // Ends an engine process: the one of this host, or ("") the only one.
+  // Ends the engine process of this host, or the only engine process if `host` is "".
   void end_engine(const std::string& host, int code);
   [[nodiscard]] SceneEnd play();
 
@@ -74,8 +74,9 @@ class Scene {
 
   std::string folder_;
   std::vector<std::pair<double, std::function<void()>>> later_;
-  Supervisor* supervisor_ = nullptr;                             // set while it runs
-  std::map<std::string, std::shared_ptr<FakeProcess>> engines_;  // by host; "": for all hosts
+  Supervisor* supervisor_ = nullptr;  // set while it runs
+  // The engine's processes by host. If it has only one, for all hosts, the key is "".
+  std::map<std::string, std::shared_ptr<FakeProcess>> engines_;
   std::vector<std::shared_ptr<FakeProcess>> keepers_;
   std::size_t hosts_ended_ = 0;
   bool failing_ = false;

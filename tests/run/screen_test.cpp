@@ -20,7 +20,8 @@ namespace {
 
 using ScreenTest = sys::FolderTest;
 
-// Standard output and error are a pipe that nobody reads until `drained` is called.
+// While this exists, standard output and error are a pipe that nobody reads until `drained` is
+// called.
 class PausedTerminal {
  public:
   PausedTerminal() : out_(::dup(STDOUT_FILENO)), err_(::dup(STDERR_FILENO)) {
@@ -29,7 +30,7 @@ class PausedTerminal {
     (void)::dup2(ends_[1], STDERR_FILENO);
     ::close(ends_[1]);
   }
-  // Returns everything written by `finish` and before it.
+  // Calls `finish` while a thread reads the pipe. Returns the number of bytes written so far.
   std::size_t drained(const std::function<void()>& finish) {
     std::size_t bytes = 0;
     std::thread reader([&] {
@@ -65,7 +66,7 @@ TEST_F(ScreenTest, APausedTerminalLosesNothingAndFillsNoMemory) {
   EXPECT_LT(waiting, 100'010U);
 }
 
-// Standard error is a terminal with 20 columns.
+// While this exists, standard error is a terminal with 20 columns.
 class SmallTerminal {
  public:
   SmallTerminal() : err_(::dup(STDERR_FILENO)) {

@@ -92,7 +92,7 @@ TEST(Silence, ARunIsNotIdleThatWasNotSeenWhole) {
   }
 }
 
-// As with `muster why --slow --for 10m`.
+// What `muster why --slow --for 10m` asks for.
 constexpr agent::Inspection kTenMinutes{.window_ms = 600'000};
 
 struct Asked {
@@ -159,7 +159,8 @@ TEST(Silence, ATimeOutIsLookedAtBeforeTheEngineEndsTheOthers) {
   EXPECT_TRUE(end.record.time_out_was_seen);
   EXPECT_TRUE(says(scene.hosts[0].orders(), "seen "));
   EXPECT_EQ(asked.answers, 1);
-  EXPECT_GT(end.took_s, 28);  // the end is hidden from the engine until the inspection is over
+  // The engine does not learn of the rank's end before the inspection is over.
+  EXPECT_GT(end.took_s, 28);
   EXPECT_LT(end.took_s, 40);
 }
 

@@ -46,16 +46,16 @@ for daemon; do "$daemon"; done
 
 
 def crashed_as_open_mpi_does(code, errors):
-    """Recognises a fault of Open MPI under srun on a busy machine: a rank that is still in MPI_Init is killed by a message from a rank
-    that has left it (docs/slurm.md). The test recognises it by Open MPI's own report and repeats the run."""
+    """Returns whether a run ended because of a bug of Open MPI under srun, which Open MPI's own report shows. On a busy machine, a
+    message from a rank that has left MPI_Init crashes a rank that is still in it (docs/slurm.md). Tests then repeat the run."""
     words = ("mca_pml_ob1_recv_frag_callback_match+0x",  # 5.0.11
              "Failing at address: (nil)", "Open MPI failed to TCP connect to a peer MPI process")  # 4.1.4
     return code == 139 and "*** Process received signal ***" in errors and any(one in errors for one in words)
 
 
 class Slurm:
-    """munge on all hosts, slurmctld on the launcher, slurmd on the other hosts. Running when the constructor returns; ends with the lab.
-    All hosts see the folder `shared`."""
+    """munge on all hosts, slurmctld on the launcher, slurmd on the other hosts. They run when the constructor returns, and end with the
+    lab. All hosts see the folder `shared`."""
 
     def __init__(self, lab, shared, cpus=2):
         self.lab = lab
@@ -75,7 +75,7 @@ class Slurm:
         path.write_bytes(content)
 
     def start(self, host, shared):
-        """Called at first, and after `lab restart HOST`."""
+        """Starts the daemons of a host: at first, and again after `lab restart HOST`."""
         daemon = "slurmctld" if host == "launcher" else "slurmd"
         self.lab.exec(host, "sh", "-c", SLURM_START, "sh", str(shared), daemon, root=True, check=True)
 

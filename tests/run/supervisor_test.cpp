@@ -189,7 +189,7 @@ TEST(Supervisor, ATimeLimitThatPassedBeforeTheStartStillEndsInOrder) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(scene.hosts[i].said_bye());
 }
 
-// One engine process per host, as with torchrun.
+// Sets up an elastic job, with one engine process per host, as with torchrun.
 Scene& elastic(Scene& scene, int min_hosts) {
   scene.engine.one_per_host = true;
   scene.patience.engine_restarts = true;
@@ -240,7 +240,7 @@ TEST(Supervisor, AnEngineThatFailsOnOneHostEndsTheOthers) {
   EXPECT_LT(end.took_s, 5 + 5 + 5);
 }
 
-// Hosts that report about ranks that are not theirs.
+// ---- Hosts that report about ranks that are not theirs
 
 TEST(Supervisor, TheEndOfARankCountsOnlyFromTheHostThatStartedIt) {
   Scene scene(3);
@@ -262,7 +262,8 @@ TEST(Supervisor, AStartOfAnothersRankChangesNothing) {
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
 }
 
-// Before the engine has started anything, this host claims that all ranks started and ended there.
+// Before the engine has started anything, host number `liar` claims that the first `count` ranks
+// have started and ended there.
 void claim_ranks(Scene& scene, std::size_t liar, int count, int status) {
   scene.later(0.05, [&scene, liar, count, status] {
     for (int rank = 0; rank < count; ++rank) {
@@ -304,7 +305,7 @@ TEST(Supervisor, OutputOfAnothersRankIsNotTaken) {
   EXPECT_FALSE(says(end.output, "forged")) << end.output;
 }
 
-// Output of rank 0 that the third host claims to have.
+// A report with output of rank 0, which the third host sends.
 agent::Report output_of_0(const std::string& bytes) {
   return {.kind = agent::Report::Kind::kOutput, .piece = {.rank = 0, .at = 0, .bytes = bytes}};
 }
@@ -345,7 +346,8 @@ TEST(Supervisor, ARankThatTheEngineMovedEndsOnItsNewHost) {
     scene.hosts[2].send(
         {.kind = agent::Report::Kind::kEvent, .event = {.start = moved, .end = {}}});
   });
-  scene.later(3, [&] { scene.hosts[0].send(end_of(0, SIGKILL)); });  // for its earlier start
+  // n1 reports the end of the rank's earlier process.
+  scene.later(3, [&] { scene.hosts[0].send(end_of(0, SIGKILL)); });
   scene.later(4, [&] { scene.hosts[2].send(end_of(0, 0)); });
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.ranks[0].host, "n3");
@@ -361,7 +363,7 @@ TEST(Supervisor, AHostThatIsReachedAgainCannotTakeAMovedRankBack) {
     return agent::Report{.kind = agent::Report::Kind::kEvent, .event = {.start = life, .end = {}}};
   };
   scene.later(2, [&] { scene.hosts[2].send(start(7, 20)); });
-  scene.later(3, [&] {  // it repeats all its reports
+  scene.later(3, [&] {  // after reconnecting, n1 repeats all its reports
     scene.hosts[0].send(start(5, 10));
     scene.hosts[0].send(end_of(0, SIGKILL));
   });
@@ -442,7 +444,7 @@ TEST(Supervisor, AHostThatSpeaksForEverDoesNotKeepTheRunOpen) {
   EXPECT_LT(end.took_s, 620);
 }
 
-// Signals in each phase.
+// ---- Signals in each phase
 
 struct Interrupt {
   const char* name;

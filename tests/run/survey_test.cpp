@@ -180,7 +180,7 @@ TEST_F(MixedHosts, EachGetsTheBuildForItsMachine) {
   lacks_muster(scene.hosts[0], "muster-machine x86_64\n");
   lacks_muster(scene.hosts[1], "Welcome to n2\nmuster-machine aarch64\n");
   lacks_muster(scene.hosts[2], "muster-machine arm64\n");
-  lacks_muster(scene.hosts[3], "");  // it has no uname
+  lacks_muster(scene.hosts[3], "");  // the host has no uname, so it does not name its architecture
   const SceneEnd end = survey(scene);
   EXPECT_TRUE(end.started);
   const std::map<std::string, std::string> expected = {

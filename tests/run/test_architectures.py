@@ -1,7 +1,7 @@
 """A launcher with two builds of muster sends each host the one for its architecture.
 
-The second build is the same program with a few bytes more, so it runs here; a `uname` of its own makes a host one of another architecture.
-The campaign does the same with a real build for arm64, on hosts whose shell and programs are arm64 ones, under qemu (campaigns/arm64).
+The second build is the same program with a few bytes more, so it runs here. A fake `uname` makes a host report another architecture.
+campaigns/arm64 uses a real build for arm64, on hosts whose shell and programs are for arm64 and run under qemu.
 """
 import hashlib
 import json
@@ -21,7 +21,7 @@ UNAME = '#!/bin/sh\n[ "$*" = -m ] && { echo arm64; exit; }\nexec /usr/bin/uname 
 
 @pytest.fixture(scope="module")
 def installed(muster, shared_folder):
-    """As from a package; labs come up after this."""
+    """The folder in which muster is installed as from a package. Labs must start after it exists."""
     def install(folder):
         for name in ("bin/muster", "libexec/muster/muster-aarch64"):
             (folder / name).parent.mkdir(parents=True)
@@ -33,7 +33,7 @@ def installed(muster, shared_folder):
 
 @pytest.fixture
 def lab(installed, lab_up):
-    """Two hosts; n2 says that it is an arm64."""
+    """Two hosts. n2 says that it is an arm64 machine."""
     lab = lab_up(hosts=2)
     lab.open_doors()
     lab.write("n2", "/usr/local/bin/uname", UNAME, mode="755", root=True)
@@ -41,7 +41,7 @@ def lab(installed, lab_up):
 
 
 def binaries(lab, host):
-    """Hashes of what was brought to the host, by path."""
+    """Returns {path: hash} of the binaries that muster has copied to the host."""
     lines = lab.shell(host, f"sha256sum /tmp/muster-{lab.uid}/*/muster").splitlines()
     return {path: digest for digest, path in map(str.split, lines)}
 
@@ -71,13 +71,13 @@ def test_without_a_build_for_it_a_host_is_named_and_the_others_are_served(lab):
     assert "no muster for aarch64 is installed on this machine" in " ".join(told.split()), told
 
 
-# The files of Debian's arm64 packages, beside those of x86-64. Only programs of the same name are replaced: sh, uname, cat, stat, ...
+# Adds the files of Debian's arm64 packages to those of x86-64. Only programs of the same name are replaced: sh, uname, cat, stat, ...
 BECOME_ARM64 = f"tar -C {DEPS}/arm64 -c bin lib usr/bin usr/lib/aarch64-linux-gnu | tar -x --keep-directory-symlink -C /"
 
 
 @pytest.fixture(scope="module")
 def installed_for_arm64(muster, shared_folder):
-    """The build under test, and beside it the one for arm64 that campaigns/arm64 has made."""
+    """The folder in which the build under test is installed, and beside it the arm64 build that campaigns/arm64 has made."""
     def install(folder):
         for name, build in (("bin/muster", muster), ("libexec/muster/muster-aarch64", Path(os.environ["MUSTER_ARM64"]))):
             (folder / name).parent.mkdir(parents=True)
@@ -98,7 +98,7 @@ def arm64(installed_for_arm64, module_lab_up):
 
 @pytest.fixture
 def on_arm64(arm64, installed_for_arm64):
-    """muster on the launcher; tells how long it took."""
+    """Returns a function that runs muster on the launcher, checks its exit code and prints how long it took."""
     def run(*words, codes=(0,)):
         start = time.monotonic()
         done = arm64.exec("launcher", installed_for_arm64 / "bin/muster", *words, timeout=180)

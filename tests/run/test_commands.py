@@ -105,7 +105,7 @@ def test_a_detached_run_survives_its_terminal_and_loses_no_line(cluster, engines
     on_launcher(f"kill -HUP $(cut -d' ' -f1 ~/.local/state/muster/runs/{run_id}/owner)")
     numbers = "sed 's/^\\[n1:0\\] //; s/\\r$//' /tmp/seen | cmp - /tmp/wanted"
     for command in ("attach lr3", "logs -f"):
-        on_launcher("rm -f /tmp/seen")  # or grep could find the line in the output of the command before, and kill this one too early
+        on_launcher("rm -f /tmp/seen")  # or grep could find the line in the output of the previous command and end this one too early
         left = on_launcher(f"""env --default-signal=INT muster {command} > /tmp/seen 2> /tmp/said & pid=$!
             until grep -q '] {count // 2 - 1}' /tmp/seen; do sleep 0.1; done; kill -INT $pid; wait $pid; echo $?; cat /tmp/said""", within=300)
         assert left.startswith("130\n") and f"to end it: muster stop {run_id}" in left, left
@@ -173,7 +173,7 @@ def test_muster_yaml_describes_the_job(cluster, engine):
 
 
 def test_ranks_are_told_of_rails_or_the_first_line_says_tcp(cluster, engine):
-    """The card carries no traffic: the ranks do not use it, and only show their variables."""
+    """The RDMA devices are fake and carry no traffic, so the ranks only print their variables."""
     show = ["--force", "--", "sh", "-c", "echo $NCCL_IB_DISABLE/$NCCL_IB_GID_INDEX/$NCCL_IB_HCA/$UCX_NET_DEVICES"]
     try:
         cluster.lab.command("break", "n[1-2]", "fake-rdma")
@@ -201,7 +201,7 @@ def test_standard_input_reaches_rank_0(cluster, engine):
 
 
 def test_the_end_of_standard_input_reaches_rank_0(cluster, engines):
-    """Open MPI 5.0.11 never tells a rank on another host that its input has ended, and neither does a bare mpirun
+    """Uses Open MPI 4, because Open MPI 5.0.11 never tells a rank on another host that its input has ended, not even without muster
     (openpmix/prrte#2373)."""
     run = cluster.start(engines["openmpi4"], "--", "wc", "-c", stdin=subprocess.PIPE)
     run.process.stdin.write(b"x" * 300_000)
@@ -211,7 +211,7 @@ def test_the_end_of_standard_input_reaches_rank_0(cluster, engines):
 
 
 def test_a_launcher_that_comes_back_too_late_makes_nothing_anew(cluster, engine):
-    """A delayed connection may reach the host after the run's warden has left and removed the folder."""
+    """A delayed connection may reach the host after the run's warden has left and removed the folder. The agent must not make a new one."""
     assert cluster.run(engine, "--", "true").code == 0
     cluster.settles(set(), 5)  # the hosts remove the folder after `run` has returned
     before = cluster.run_folders()

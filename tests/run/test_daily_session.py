@@ -45,12 +45,13 @@ VARYING = ((RUN_ID, "ID"), (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME"), (r"(?<![
 
 
 def unfolded(text):
-    """Splits lines of both ranks. Equal lines are shown once if they arrive at about the same time."""
+    """Replaces each line that muster shows once for both ranks with one line per rank. muster joins equal lines that arrive at about the
+    same time."""
     return re.sub(r"^\[n\[1-2\]:0-1\] (.*)$", r"[n1:0] \1\n[n2:1] \1", text, flags=re.M)
 
 
 def by_both(line):
-    """Returns a pattern for the line of both ranks."""
+    """Returns a pattern that matches when both ranks have printed the line, joined or not."""
     return rf"(?s:n\[1-2\]:0-1\] {line}|{line}.*{line})"
 
 
@@ -114,13 +115,13 @@ class Day:
             self.lab.shell(host, f"touch /tmp/epoch{epoch}")
 
     def printed(self, epochs):
-        """Returns the ranks' output until the end of that epoch."""
+        """Returns the ranks' output up to the end of this many epochs, sorted."""
         lines = [f"rate 0.2, project trial, /home/{self.lab.user}/venv"]
         lines += [f"epoch {epoch} of 3: loss {0.2 / epoch:.3f}" for epoch in range(1, epochs + 1)]
         return sorted(f"[n{rank + 1}:{rank}] {line}" for rank in range(2) for line in lines)
 
     def has_weights(self, rate):
-        """Returns the results of all ranks that are on the launcher."""
+        """Checks that the results of all ranks are on the launcher."""
         for rank in range(2):
             words = self.lab.words("launcher", "cat", f"/home/{self.lab.user}/job/out/weights{rank}.bin")
             here = subprocess.run(words, capture_output=True, check=True, timeout=patient(10)).stdout

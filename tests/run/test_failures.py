@@ -17,7 +17,7 @@ def test_of_two_ranks_that_fail_the_first_counts(cluster, engine):
 
 
 def test_what_another_rank_says_is_shown_if_the_first_one_failed_in_silence(cluster, engine):
-    """As in programs where only rank 0 reports an error that all ranks have; here it does so late."""
+    """In some programs, only rank 0 reports an error that all ranks have. Here it does so after rank 1 has failed, and muster quotes it."""
     program = ("[ $RANK = 1 ] && { while ! [ -e /tmp/ready.$MUSTER_RUN_ID ]; do sleep 0.1; done; exit 3; };"
                "trap 'echo this is why >&2; exit 3' TERM; echo > /tmp/ready.$MUSTER_RUN_ID; while :; do sleep 0.1; done")
     run = cluster.start(engine, "--nproc-per-node", "2", "--", "sh", "-c", program, hosts="n1")
@@ -40,7 +40,7 @@ def test_a_program_that_is_not_on_one_host_or_cannot_run(cluster, engine):
 
 
 def test_ranks_that_end_well_on_a_full_disk_are_not_started_again(cluster, engine):
-    """/tmp on a rank's host, where muster's files are, fills up while the rank runs."""
+    """/tmp on n2, where muster's files are, fills up while rank 1 runs. muster must still learn that the rank succeeded."""
     fill = "mount -o remount,size=$(df --output=used -k /tmp | tail -1 | tr -d ' ')k /tmp && df --output=avail /tmp | tail -1 | grep -qx ' *0'"
     cluster.lab.shell("n2", "rm -f ~/now; mkfifo ~/now")
     run = cluster.start(engine, "--max-restarts", "1", "--", "sh", "-c", "echo up; [ $RANK = 1 ] || exit 0; read line < ~/now; echo well")

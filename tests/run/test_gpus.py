@@ -1,5 +1,5 @@
-"""Ranks near their GPUs. The drivers' files on the hosts show GPUs beside this machine's own CPUs. No GPU is used; only the placement of
-the ranks is real."""
+"""Ranks run on the CPUs near their GPUs. Fake driver files on the hosts place GPUs near some of this machine's CPUs, so no GPU is used, and
+only the placement of the ranks is real."""
 import json
 import os
 import re
@@ -25,7 +25,7 @@ SHOW_CPUS = "echo rank $RANK: $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /p
 
 
 def show_gpus(lab, host, *cpus):
-    """Gives a host one NVIDIA GPU for each list of CPUs; None: on no NUMA node."""
+    """Makes a host show one NVIDIA GPU per argument, near that CPU. A GPU for None is on no NUMA node."""
     script = ["mount -t tmpfs none /proc/driver", "mkdir -p /sys/bus/pci/devices", "mount -t tmpfs none /sys/bus/pci/devices", "mkdir -p /proc/driver/nvidia",
               "echo 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023' > /proc/driver/nvidia/version"]
     for address, near in zip(ADDRESSES, cpus):
@@ -79,7 +79,7 @@ def test_each_rank_runs_on_the_cpus_near_its_gpu_under_slurm(shared_lab, slurm_s
     assert dict(re.findall(r"rank (\d): (\S+)", "\n".join(run.out))) == TWO_ON_EACH, run.said()
 
 
-# Two MIG devices on the first GPU; the tool does not list the second GPU.
+# A fake nvidia-smi, which shows two MIG devices on the first GPU and does not list the second GPU.
 MIG_TOOL = r"""#!/bin/sh
 case "$1" in
 --query-gpu=*)

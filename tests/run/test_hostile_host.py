@@ -23,7 +23,7 @@ def hostile(module_hostile):
 
 
 def checked(hostile, shown, **what):
-    """Checks that the user is not harmed."""
+    """Checks that nothing harmful was shown or executed, and returns `shown`."""
     assert shown.problems(**what) == [], shown.text[-3000:]
     assert hostile.executed() == [], shown.text
     return shown
@@ -95,7 +95,8 @@ def test_a_hostile_port_range_is_not_blamed_on_others(hostile):
 
 
 def test_paths_are_not_executed(hostile):
-    """Paths of mpirun, torchrun and the interpreter, and PATH: those that the host names also exist on the launcher."""
+    """The host reports paths of mpirun, torchrun and the interpreter, and a PATH. Programs with these paths also exist on the launcher, but
+    muster does not run them."""
     hostile.attack(in_facts(*[([key], FACTS[key]) for key in ("mpi", "torch", "program", "environment", "home", "script")]))
     for flags in (["--force"], ["--force", "--engine", "torchrun"], ["--force", "--engine", "mpich"]):
         run(hostile, "echo up", *flags, "--timeout", "5", hosts="n2,n1,n3", within=60)
@@ -106,7 +107,8 @@ def stored(hostile, rank, stream="out"):
 
 
 def claims_of_other_ranks(*more):
-    """Reports starts, output and ends of ranks that run elsewhere, before they start."""
+    """Returns a rule: the host reports the start, output (`more`) and end of ranks 0 and 2, which run elsewhere, before they start, and of
+    ranks that do not exist."""
     nonsense = [one for rank in (-1, 3, 2**31, 2**63, 1e300, "1", None, [], 1.5) for one in (started(rank), ended(rank, 768))]
     return when('"ready"', after=[one for rank in (0, 2) for one in (started(rank), *(make(rank) for make in more), ended(rank, 768))] + nonsense)
 
@@ -220,7 +222,7 @@ WRONG = {"object": {}, "list": [], "null": None, "negative": -1, "too large": 2*
 
 
 def with_bytes(path, value):
-    """Returns a rule that puts JSON into the facts which Python would not write."""
+    """Returns a rule that puts `value`, which may be JSON that Python would not write, into the facts."""
     rule = set_facts((path, "@@@"))
     return rule | {"replace": [['"@@@"', value]]}
 

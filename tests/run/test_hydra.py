@@ -63,7 +63,7 @@ def test_what_reaches_the_ranks(cluster, engine):
 
 def test_standard_input_and_its_end_reach_rank_0(cluster, engine):
     """Other ranks' input is at its end; hydra alone would leave it open for ever. MPICH's proxy fails if more than a pipe's 64 KiB wait
-    for the rank. Intel's mpiexec fails if a host has ended before everything is sent, so the others stay until rank 0 has read it."""
+    for the rank. Intel's mpiexec fails if a host has ended before all input is sent, so the other ranks stay until rank 0 has read it."""
     size = 300_000 if engine.name == "intel" else 60_000
     run = cluster.start(engine, "--", "sh", "-c", "wc -c; [ $RANK = 0 ] || until rm ~/read 2>/dev/null; do sleep 0.1; done", stdin=subprocess.PIPE)
     run.process.stdin.write(b"x" * size)

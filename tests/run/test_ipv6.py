@@ -68,7 +68,7 @@ def test_a_confined_store(hosts, built, launcher):
 
 @some("torchrun", "openmpi5", "openmpi4", "intel", in_ci=("torchrun", "openmpi5"))
 def test_cpp_ddp(hosts, built, launcher):
-    """Runs over Gloo under torchrun, and over MPI under Open MPI."""
+    """Runs over Gloo under torchrun, and over MPI under the others."""
     hosts.lab.shell("n1", "rm -rf ~/toy_ddp* snapshot*")
     in_brackets = ["--master-addr", "[fd00:198:18::1:1]"]  # as in a URL; ranks get the address without brackets
     passes(launcher.start(hosts, [str(built / "toy_ddp"), "2", "2"], *in_brackets), "weights add up to")
@@ -87,7 +87,7 @@ def test_bench(hosts, built, launcher):
 
 
 def test_an_engine_that_cannot_is_refused_with_the_reason(hosts):
-    """MPICH cannot; Open MPI 4 cannot if the hosts are listed by their addresses."""
+    """MPICH cannot start ranks over IPv6. Open MPI 4 cannot if the hosts are listed by their addresses."""
     openmpi4 = hosts.muster("check", "-H", "fd00:198:18::1:1,fd00:198:18::1:2", engine=BY_NAME["openmpi4"])
     assert openmpi4.returncode == 123 and "cannot start ranks on hosts that are listed by their IPv6 addresses" in " ".join(openmpi4.stdout.split()), openmpi4.stdout
     mpich = BY_NAME["mpich"]
@@ -102,7 +102,7 @@ def test_an_engine_that_cannot_is_refused_with_the_reason(hosts):
 
 @pytest.mark.campaign
 def test_mpich_still_cannot(hosts):
-    """If this test fails, MPICH supports it now, and muster need not reject it any more."""
+    """If this test fails, MPICH supports IPv6 now, and muster need not reject it any more."""
     run = hosts.run(BY_NAME["mpich"], "--engine", "mpich", "--force", "--", "true", within=60)
     assert run.code == 125 and "unable to get host address" in run.errors, run.said()
 

@@ -10,7 +10,7 @@ STUBBORN = "trap '' TERM; setsid sleep 1000 & echo up; while :; do sleep 1; done
 
 
 def ended_by_a_kill(cluster, engine, host, pid_of):
-    """One process of a run with three ranks is killed. Nothing else of the run may be left."""
+    """Kills one process of a run with three ranks, and checks that nothing of the run is left. Returns the run."""
     before = cluster.processes()
     run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
     run.wait_for("up", 3)
@@ -48,7 +48,8 @@ def test_a_stopped_rank(cluster, engine, ended_by):
 
 
 def test_what_a_killed_rank_had_said_is_not_lost(cluster, engines):
-    """Slurm kills a rank of MPICH and its shim while the rank is in MPI_Abort, before the shim has read the message."""
+    """Slurm kills a rank of MPICH and its shim while the rank is in MPI_Abort, before the shim has read the message. Here the test kills
+    a shim in that way, and muster still shows the message."""
     abort = "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 7) - process 1"
     cluster.lab.shell("n2", "rm -f ~/go ~/said; mkfifo ~/go ~/said")
     run = cluster.start(engines["openmpi5"], "--", "sh", "-c",

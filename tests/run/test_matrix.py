@@ -40,7 +40,7 @@ def feature(rank, sample, column):
 
 
 def exact_weights():
-    """Computes the training of programs/linear_model.hpp in fractions."""
+    """Returns the weights after the training of programs/linear_model.hpp, computed with fractions."""
     weights, truth = [Fraction(0)] * 3, [1, -2, 3]
     rows = [[feature(rank, sample, column) for column in range(3)] for rank in range(RANKS) for sample in range(4)]
     for _ in range(5):
@@ -105,7 +105,7 @@ def environment(out):
 
 
 def check_environment(cluster, launcher, out):
-    """Checks that each rank has what muster decided."""
+    """Checks that each rank has the variables that muster decided on."""
     told = environment(out)
     addresses = [host["addresses"][0] for host in cluster.lab.status()["hosts"] if host["name"] in HOSTS]
     for rank in range(RANKS):

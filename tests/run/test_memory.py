@@ -14,7 +14,7 @@ LIMITS = {"memory": "memory.limit_in_bytes", ".": "memory.max"}  # for versions 
 
 @pytest.fixture
 def small_group():
-    """A file that moves a process into a control group with 100 MB."""
+    """A file; a process that writes its pid there joins a control group that may use 100 MB."""
     for folder, limit in LIMITS.items():
         group = Path("/sys/fs/cgroup", folder, f"muster-test-{uuid.uuid4().hex[:8]}")
         try:

@@ -26,7 +26,7 @@ def module_cluster(module_lab_up, make_cluster, programs):
 
 @some_in_ci("openmpi5", "openmpi4", "mpich", "intel")
 def test_hosts_that_cannot_reach_the_launcher_are_named_before_the_start(cluster, launcher):
-    """mpirun's daemons would try to connect to the launcher; Open MPI 4's waits for ever."""
+    """mpirun's daemons would try to connect to the launcher, and Open MPI 4's mpirun would wait for them for ever."""
     before = cluster.processes()
     run = launcher.start(cluster, ["sh", "-c", "echo up"])
     assert run.end(60) == 123, run.said()

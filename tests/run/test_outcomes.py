@@ -29,7 +29,7 @@ STUBBORN = ["sh", "-c", "trap '' TERM INT; setsid sleep 1000 & echo up; while :;
 
 
 def brought_up(launcher, start, first=None):
-    """start() starts a run. Returns the run once its three ranks are up, and starts it again after a known crash of Open MPI."""
+    """Returns the run `first`, or one that start() starts, once its three ranks are up. After a known crash of Open MPI, starts another."""
     for _ in range(3):
         run, first = first or start(), None
         try:
@@ -43,7 +43,7 @@ def brought_up(launcher, start, first=None):
 
 
 def ended_by_rank_1(cluster, launcher, code):
-    """Rank 1 exits with this code in the middle of training. Without muster, the others would wait for ever."""
+    """Starts a training in which rank 1 exits with this code. Without muster, the others would wait for ever."""
     return brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "fail", "1", str(code)]))
 
 
@@ -188,7 +188,7 @@ def two_codes(cluster, launcher):
 
 
 def missing(cluster, launcher):
-    """muster rejects a missing program; if it is started with --force, muster understands the engine's failure."""
+    """muster rejects a missing program. With --force, the run fails, and muster says on which rank the program was missing."""
     run = launcher.start(cluster, ["/nowhere/train"])
     assert run.end(WITHIN_S) == 127, run.said()
     assert "/nowhere/train" in run.errors and ("n[1-3]" in run.errors or isinstance(launcher, Pods)), run.said()
@@ -199,7 +199,7 @@ def missing(cluster, launcher):
 
 
 def time_limit(cluster, launcher):
-    """Retries with a longer limit if the ranks did not start in time."""
+    """The run ends at its time limit. Tries again with a longer limit if the ranks did not start in time."""
     for limit in (launcher.up_within_s, 4 * launcher.up_within_s, 16 * launcher.up_within_s):
         run = launcher.start(cluster, STUBBORN, "--timeout", str(limit))
         assert run.end(WITHIN_S + limit) == 124, run.said()
@@ -316,7 +316,7 @@ def module_cluster(request, module_lab_up, make_cluster, programs, tmp_path_fact
 
 @pytest.fixture(scope="module")
 def lost(request, module_lab_up, make_cluster, programs, tmp_path_factory):
-    """Yields lost(fault), which returns a Lost, made once."""
+    """Returns lost(fault), which makes the Lost of each fault once."""
     known = {}
 
     def get(fault):
@@ -330,7 +330,7 @@ def lost(request, module_lab_up, make_cluster, programs, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table():
-    """The result of every cell that passed."""
+    """The result of every cell that passed. Written as a table at the end if MUSTER_WRITE_OUTCOMES=1."""
     passed = {}
     yield passed
     if os.environ.get("MUSTER_WRITE_OUTCOMES") == "1":
@@ -353,8 +353,8 @@ def test_outcome(request, table, launcher, fault):
 @pytest.mark.campaign
 @pytest.mark.parametrize("launcher", LAUNCHERS[:1], ids=str)
 def test_a_rank_that_was_cut_off_is_not_the_cause(cluster, launcher):
-    """muster learns of rank 1's end long after its connections broke and MPI has ended the others because of it, as on a machine without
-    spare CPU time. muster's process that waits for rank 1 is stopped for 2 s."""
+    """Rank 1 fails, and muster's process that waits for it is stopped for 2 s, as on a machine without spare CPU time. So muster learns of
+    rank 1's end long after MPI has ended the other ranks, whose connections to it broke. muster still names rank 1."""
     before = cluster.processes()
     program = shlex.join([*launcher.native(cluster.programs), "fail", "1", "3"])
     stop = "kill -STOP $PPID; { sleep 2; kill -CONT $PPID; } &"

@@ -100,7 +100,7 @@ def test_lines_on_the_screen_are_whole_and_labelled(cluster, engine):
     assert torn.total() <= (0 if engine.name == "openmpi5" else 20), torn.most_common(3)
 
 
-@pytest.mark.parametrize("name, megabytes", [("openmpi4", 20), ("openmpi5", 100)])  # 5 to 6 MB/s on two cores
+@pytest.mark.parametrize("name, megabytes", [("openmpi4", 20), ("openmpi5", 100)])  # takes a second per 5 to 6 MB on two cores
 def test_a_flood(cluster, engines, name, megabytes):
     before = cluster.processes()
     run = cluster.run(engines[name], "-N", "1", "--", "python3", "-c", FLOOD, str(megabytes), within=100)
@@ -129,7 +129,7 @@ def test_closed_output_and_a_daemon_neither_hang_nor_stay(cluster, engine):
     cluster.settles(before, 5)
 
 
-# Waits until all ranks have started, then prints the same lines as the others.
+# Each rank waits until all have started; then all print the same lines.
 SAME = """
 import os, sys, time
 os.mkdir(sys.argv[1] + "/" + os.environ["RANK"])
@@ -196,14 +196,14 @@ class Tmux:
 
 
 def steps_of(line):
-    """Returns the position of rank 0's bar."""
+    """Returns the number of steps that rank 0's bar shows, or 0 if the line is not that bar."""
     found = re.fullmatch(r"\[n1:0\] rank 0: (\d+)it \[.*\]", line)
     return int(found[1]) if found else 0
 
 
 def test_tqdm_of_rank_0_is_drawn_in_place(cluster, engine):
-    """A single drawing is enough for the bar to be shown. The bars of the other five ranks are hidden, and ordinary lines appear
-    above it."""
+    """Rank 0's bar appears as soon as it is drawn for the first time. The bars of the other five ranks are hidden, and ordinary lines appear
+    above rank 0's."""
     words = ["env", f"PATH={engine.path}", "muster", "run", "--answer-within", "45", "-H", cluster.all, "--nproc-per-node", "2", "--", "python3", "-c", BARS]
     screen = Tmux(cluster.lab, shlex.join(words))
     try:
@@ -246,7 +246,7 @@ with Progress(console=Console(force_terminal=True, width=70)) as progress:
 
 
 def test_bars_of_several_rows_and_ctrl_c(cluster, engine):
-    """Uses the real rich library, which comes with pip. The rows share the last line, and muster's messages get a line of their
+    """Uses the real rich library, which comes with pip. muster shows the rows in turn on the last line, and its messages on lines of their
     own."""
     words = ["env", f"PATH={engine.path}", "muster", "run", "--answer-within", "45", "-H", cluster.all, "--", "python3", "-c", ROWS, str(Path(pip.__file__).parent.parent)]
     screen = Tmux(cluster.lab, shlex.join(words))

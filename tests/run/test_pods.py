@@ -29,7 +29,7 @@ def test_what_contradicts_the_platform_is_refused_with_both_numbers(pod, variabl
 
 
 def test_one_pod_by_torchruns_own_variables(pod):
-    """Also says what could not be checked."""
+    """With -v, muster also says what it could not check."""
     done = run(pod, ["PET_NNODES=1", "PET_NODE_RANK=0", "PET_MASTER_ADDR=127.0.0.1", "PET_MASTER_PORT=29400", "PET_NPROC_PER_NODE=2"], "-v")
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["[n1:0] rank 0 of 2", "[n1:1] rank 1 of 2"]
@@ -39,7 +39,7 @@ def test_one_pod_by_torchruns_own_variables(pod):
 
 
 def test_a_name_that_comes_late_is_waited_for(pod):
-    """Two pods, here on one host. As with a cluster's DNS, the name appears only when both wait for it."""
+    """Two pods, here on one host, wait for the name of the first one, which appears late, as in a cluster's DNS. Then both run."""
     told = ["WORLD_SIZE=2", "MASTER_ADDR=first-pod.job", "MASTER_PORT=29401"]
     program = [pod.binary_on_hosts, "run", "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE"]
     pods = [Run(pod, ["env", PATH, *told, f"RANK={rank}", *map(str, program)], host="n1") for rank in (0, 1)]

@@ -67,8 +67,8 @@ def passed():
 
 @pytest.fixture(scope="module")
 def output(hosts, scripts):
-    """Yields output(launcher, script, argument..., flags=[...]), which returns the ranks' output without labels, and the seconds that it
-    took."""
+    """Returns output(launcher, script, argument..., flags=[...]), which runs the script and returns the ranks' output without labels, and
+    the seconds that the run took."""
 
     def run(launcher, script, *arguments, flags=()):
         activate, python = launcher.program(SimpleNamespace(ddp=str(scripts / script)), "ddp")
@@ -84,8 +84,8 @@ def output(hosts, scripts):
 
 @pytest.fixture(scope="module")
 def uninterrupted(hosts, output, scripts, digits):  # noqa: F811
-    """Yields uninterrupted(launcher), which returns (lines, seconds, hash of the checkpoint) of an undisturbed training. Done once for
-    each launcher."""
+    """Returns uninterrupted(launcher), which returns (lines, seconds, hash of the checkpoint) of an undisturbed training. It trains once
+    per launcher."""
     done = {}
 
     def train(launcher):
@@ -114,7 +114,7 @@ def test_message_passing(output, passed, launched):
     passed[launched, "message_passing.py"] = seconds
 
 
-# The launcher whose variables a rank has in addition to those that muster sets.
+# By engine: the launcher whose variables a rank has in addition to those that muster sets.
 NUMBERED_BY = {"openmpi": "Open MPI", "mpich": "MPICH or Intel MPI", "intel": "MPICH or Intel MPI"}
 
 

@@ -79,7 +79,7 @@ def test_a_run_that_is_stopped_before_its_restart_counts_as_stopped(cluster, eve
 
 
 def test_a_host_without_power(cluster, every_engine):
-    """One run has a spare, and the other may continue with two hosts."""
+    """One run replaces the host with a spare, and the other continues with two hosts."""
     engine = every_engine["openmpi5"]
     before = cluster.processes()
     flags = ["--lost-after", "10", "--max-restarts", "1"]
@@ -93,7 +93,7 @@ def test_a_host_without_power(cluster, every_engine):
         assert "attempt 1 of 2: host n2 was lost with rank 1" in run.errors, run.said()
     assert "n4 instead of n2 (lost); TORCHELASTIC_RESTART_COUNT=1" in with_spare.errors, with_spare.said()
     assert {"[n1:0] done", "[n4:1] done", "[n3:2] done"} <= set(with_spare.out), with_spare.said()
-    assert "starting again on n[1,3], without n2 (" in with_fewer.errors, with_fewer.said()  # it was asked again
+    assert "starting again on n[1,3], without n2 (" in with_fewer.errors, with_fewer.said()  # brackets: what n2 answered when muster tried it again
     assert sorted(line for line in with_fewer.out if "done" in line) == ["[n1:0] done", "[n3:1] done"], with_fewer.said()
     at_first = cluster.run(engine, "--answer-within", "8", "--spares", "n4", "--", "echo", "here", hosts=THREE)
     # Whether muster's deadline or the kernel's comes first depends on when n2's address was last used.

@@ -13,14 +13,15 @@ from tests.waiting import until
 pytestmark = pytest.mark.lab
 
 UP_WITHIN_S = 60
-# Searches files that muster, the engines or a program might have written on a host, and command lines. Skips sockets and FIFOs.
+# Searches a host for the values on standard input: all files that muster, the engines or a program might have written (but no sockets and
+# FIFOs), and all command lines.
 SEARCH = """
 values=$(cat)
 printf '%s\\n' "$values" | grep -rlsaF -D skip -f - /tmp /var/tmp /dev/shm /run /home
 printf '%s\\n' "$values" | grep -lsaF -f - /proc/[0-9]*/cmdline
 :"""
 
-# Processes by their command lines; those on hosts are searched for on n2.
+# Patterns of command lines, to find these processes on the launcher and on n2.
 HERE = {"muster": r"^muster run", "keeper": r"^/proc/self/exe keeper"}
 THERE = {"warden": r"/muster agent$"}
 
@@ -116,7 +117,7 @@ def test_no_secret_is_left_after_a_kill_of(cluster, launcher, what):
     run = SecretRun(cluster, launcher)
     owner = str(run.run.owner)
     run.kill(what)
-    if what in ("keeper", "warden", "daemon"):  # the run continues; without its daemon, only under MPICH
+    if what in ("keeper", "warden", "daemon"):  # the run has not ended; without its daemon, it goes on under MPICH only
         cluster.lab.exec("launcher", "kill", "-TERM", owner)
     run.run.end(40)
     cluster.settles(before, 30)
@@ -155,7 +156,8 @@ def test_another_user_learns_nothing_and_ends_nothing(cluster, launcher):
 
 
 def test_names_that_another_user_took_block_nothing_or_are_named(cluster, launcher):
-    """Makes all three directories that muster may use on a host unusable, then all but the last."""
+    """Another user takes the names of all three directories that muster may use on a host, and muster names the last one. When that one is
+    free again, the run succeeds."""
     bases = [f"{folder}/muster-{cluster.lab.uid}" for folder in ("/tmp", "/var/tmp", "/dev/shm")]
     take = f"ln -s /home {bases[0]}; mkfifo {bases[1]}; mkdir -m 777 {bases[2]}"
     cluster.lab.shell("n2", f"rm -rf {' '.join(bases)}; exec {' '.join(AS_OTHER)} sh -c '{take}'", root=True)

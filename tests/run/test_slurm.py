@@ -85,7 +85,7 @@ def test_ctrl_c_leaves_the_ranks_time(slurm, way):
 
 @pytest.mark.parametrize("end", ["a killed muster", "scancel"])
 def test_nothing_is_left_of(slurm, end):
-    """Slurm would let ranks that ignore SIGTERM run for half a minute. Once it forgot the tasks of a step that was 0.1 s old, so that
+    """Slurm alone would let ranks that ignore SIGTERM run on for KillWait. In one run it forgot the tasks of a step that was 0.1 s old, and
     only --orphan-after ended them."""
     before = slurm.processes()
     run = slurm.start("--orphan-after", "20", "--", "sh", "-c", "trap '' TERM; setsid sleep 1000 & echo up; while :; do sleep 1; done")
@@ -94,13 +94,13 @@ def test_nothing_is_left_of(slurm, end):
         slurm.lab.shell("launcher", "scancel -u $(id -un)")
     else:
         run.signal("KILL")
-    run.end(10)  # 0 if salloc's command was killed: that is salloc's own code
+    run.end(10)  # the code is salloc's own: 0 if its command was killed
     slurm.settles(before, 10)
 
 
 def test_hosts_are_asked_for(slurm):
-    """--engine slurm outside an allocation. The value of a variable is on no command line. It makes no difference if the parent ignores
-    SIGCHLD, which muster inherits."""
+    """Outside an allocation, --engine slurm requests hosts from Slurm. The value of a variable is on no command line. Everything works even
+    if muster inherits from its parent that SIGCHLD is ignored."""
     before = slurm.processes()
     script = "echo $RANK/$WORLD_SIZE $GIVEN; [ $RANK = 2 ] || exec sleep 1000; read line < /tmp/go; exit 7"
     slurm.lab.shell("n2", "rm -f /tmp/go; mkfifo /tmp/go")
@@ -164,8 +164,8 @@ def test_a_script_that_is_not_ours_stays(slurm):
 
 @pytest.fixture
 def train(slurm):
-    """Yields train(line), which runs the line, which starts ./train, in the shared folder that also has muster. Hosts have 2 CPUs, and
-    the partition is named lab."""
+    """Returns train(line), which runs a line of the page in the shared folder, where muster and ./train are. It asks for 2 ranks per host
+    instead of 8, because lab hosts have 2 CPUs, and for the lab's partition."""
     (slurm.shared / "train").write_text('#!/bin/sh\necho "rank $RANK of $WORLD_SIZE: $*"\n')
     (slurm.shared / "train").chmod(0o755)
 
@@ -183,7 +183,7 @@ def trained(hosts, words=""):
 
 
 def test_the_page_about_slurm(slurm, train):
-    """docs/slurm.md: an allocation with a run in its shell, and an allocation for one run."""
+    """docs/slurm.md: a run in the shell of an allocation, and an allocation for a single run."""
     before = slurm.processes()
     run = train(ALLOCATE, stdin=subprocess.PIPE)
     run.process.stdin.write(RUN.encode() + b"\n")
@@ -195,7 +195,7 @@ def test_the_page_about_slurm(slurm, train):
 
 
 def test_the_page_about_batch_jobs(slurm, train):
-    """docs/slurm.md: the output of the submission, and the script."""
+    """docs/slurm.md shows the output of the submission and the script that it writes."""
     at = SUBMIT.index("$ cat train.sbatch")
     submitted = train(SUBMIT[0].removeprefix("$ "))
     assert submitted.end(30) == 0, submitted.said()
@@ -233,7 +233,7 @@ def test_sync_finds_the_folder_shared_and_elsewhere_sends_nothing(slurm):
 
 
 def test_a_crashed_host(slurm):
-    """The last test, because the host comes back without Slurm."""
+    """This test must be the last one, because n2 would come back without Slurm."""
     run = slurm.start("--lost-after", "10", "--", "sh", "-c", "echo up; exec sleep 1000")
     run.wait_for("up", 6)
     slurm.lab.command("crash", "n2")

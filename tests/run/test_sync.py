@@ -70,7 +70,7 @@ def test_a_script_that_an_ignore_file_excludes_is_named_as_such(cluster, engines
 
 
 def test_a_shared_folder_is_not_copied_onto_itself(cluster, engines):
-    """This machine is one of the hosts."""
+    """With this machine among the hosts, muster copies nothing to a host that shares the folder."""
     lab, folder = cluster.lab, str(cluster.share)
     lab.write("launcher", f"{folder}/train.py", "import os; print(os.getcwd())\n")
     run = run_in(cluster, engines["openmpi5"], folder, "-H", "localhost,n1", "--sync", "train.py")

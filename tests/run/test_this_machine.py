@@ -62,7 +62,7 @@ def test_ranks_get_a_path_and_a_home_that_the_engine_does_not_use(cluster, engin
 
 
 def test_no_network_and_no_key_are_needed(lab_up, every_engine):
-    """A machine without a network that was never set up."""
+    """The machine has no network, and `muster setup` was never run on it."""
     lab = lab_up(hosts=1)
     lab.shell("launcher", "for one in /sys/class/net/*; do [ ${one##*/} = lo ] || ip link set ${one##*/} down; done", root=True)
     for engine in every_engine.values():
@@ -156,7 +156,7 @@ def test_an_interrupt_of_torchrun_leaves_nothing_behind(cluster):
 
 
 def test_a_killed_muster_leaves_nothing_behind(cluster, engine):
-    """Its keeper and this machine's warden outlive it and clean up."""
+    """The keeper and this machine's warden outlive muster and clean up."""
     before = cluster.processes()
     run = cluster.launch(["muster", "run", "-n", "2", "--", "sh", "-c", "echo up; exec sleep 1000"], engine)
     run.wait_for("up", 2)
@@ -166,13 +166,13 @@ def test_a_killed_muster_leaves_nothing_behind(cluster, engine):
 
 
 def test_a_master_of_an_earlier_job_leads_nowhere(cluster, every_engine):
-    """The variables are exported in the shell, as tutorials advise."""
+    """MASTER_ADDR and MASTER_PORT are exported in the shell, as tutorials advise. muster replaces them."""
     run = cluster.launch(["env", "MASTER_ADDR=198.18.9.9", "MASTER_PORT=1", "muster", "run", "-n", "2", "--", "sh", "-c", "echo at $MASTER_ADDR"], every_engine["openmpi5"])
     assert run.end(30) == 0, run.said()
     assert sorted(run.out) == ["[localhost:0] at 127.0.0.1", "[localhost:1] at 127.0.0.1"], run.said()
 
 
 def test_a_port_of_its_own_is_another_machine(cluster):
-    """Such a port is a container's sshd or the end of a tunnel; here nobody listens on it."""
+    """With --port, muster connects to localhost by ssh, because a container's sshd or a tunnel may listen there. Here nothing does."""
     done = cluster.muster("exec", "-H", "localhost", "--port", "2222", "--", "true")
     assert done.returncode == 4 and "localhost: nothing listens on its ssh port" in done.stderr, done.stderr

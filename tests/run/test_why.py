@@ -14,7 +14,7 @@ pytestmark = pytest.mark.lab
 
 _, *DOCUMENTED = take("docs/why.md", "$ muster why")
 TWO = "n[1-2]"
-# Asks the process that supervises a run, as another user of the machine would.
+# Tries, as another user of the machine, to connect to the process that supervises a run.
 ASK = """
 import os, socket, sys
 os.setgid(65534); os.setuid(65534)
@@ -34,7 +34,7 @@ time.sleep(1000)
 
 @pytest.fixture(scope="session")
 def hanging(shared_folder):
-    """The script that hangs, and a folder with only py-spy, from the tools' environment."""
+    """Returns the script that hangs, the place in it where it hangs, and a command that activates PyTorch and adds py-spy to PATH."""
     script = shared_folder / "train.py"
     shutil.copy(Path(__file__).parent / "programs/hanging.py", script)
     tools = shared_folder / "pyspy"
@@ -115,7 +115,7 @@ def test_an_idle_run_may_be_ended(cluster, every_engine):
 
 
 def test_what_may_not_be_seen_is_said(cluster, every_engine):
-    """Ranks that forbid ptrace. Another user of the machine gets no information."""
+    """`muster why` says that it could not look into ranks that forbid ptrace. Another user of the machine gets no information."""
     run = cluster.start(every_engine["openmpi5"], "--", "python3", "-c", UNDUMPABLE, hosts=TWO)
     run.wait_for("up", 2)
     shown = cluster.muster("why", run.id)

@@ -11,13 +11,13 @@ struct Case {
   const char* name;
   Point point;
   Gone how;
-  int code;       // exit code of the run; -1: rejected because the survey failed
+  int code;       // exit code of the run; -1: the survey fails, and no run starts
   double most_s;  // seconds on the fake clock until the end
 };
 
 constexpr double kSurvey = 16;  // the survey gives up after 15 s
-constexpr double kLost = 25;    // a host is given up after 15 s, and ranks need 5 s to end
-constexpr double kWell = 12;    // the ranks of this scene live for 5 s
+constexpr double kLost = 25;  // muster gives up a host after 15 s; the other ranks need 5 s to end
+constexpr double kWell = 12;  // the ranks of this scene live for 5 s
 
 class Vanishing : public testing::TestWithParam<std::tuple<int, Case>> {};
 
@@ -41,7 +41,7 @@ TEST_P(Vanishing, EndsTheRunAndNamesTheHost) {
   const bool is_named = end.verdict.text.find(victim.name()) != std::string::npos;
   EXPECT_EQ(is_named, one.most_s != kWell) << end.verdict.text;
   for (std::size_t i = 0; i + 1 < scene.hosts.size(); ++i) {
-    // The other hosts are left in an orderly way.
+    // muster says goodbye to the other hosts, and their ranks have ended.
     EXPECT_TRUE(scene.hosts[i].said_bye());
     EXPECT_FALSE(scene.hosts[i].running());
   }

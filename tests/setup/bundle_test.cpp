@@ -52,7 +52,8 @@ TEST(Bundle, ANetworkOfItsOwnGivesEachContainerAnAddress) {
   EXPECT_TRUE(has_line(config, "    HostName 198.18.50.4")) << config;
   EXPECT_TRUE(has_line(config, "    HostKeyAlias [worker2]:12345")) << config;
   EXPECT_TRUE(has_line(config, "# muster bundle: owner 1000:1000")) << config;
-  own.subnet = "198.18.255.248/29";  // five addresses besides its own, the gateway's and broadcast
+  // A /29 has five addresses besides those of the network and the gateway, and broadcast.
+  own.subnet = "198.18.255.248/29";
   EXPECT_EQ(addresses(own).back(), "198.18.255.252");
 }
 

@@ -33,7 +33,8 @@ class BundleFolder : public testing::Test {
   [[nodiscard]] sys::Ended run_script(const std::string& name, std::vector<std::string> env,
                                       std::vector<std::string> words = {}) const {
     const std::string engine = top_.path() + "/engine";
-    // All networks exist already, and there is no container to remove.
+    // A container engine for which all networks exist and nothing needs to be removed. It prints
+    // its arguments for any other command.
     (void)sys::write_file(engine,
                           "#!/bin/sh\ncase $1 in network|rm) exit 0 ;; esac\n"
                           "printf '%s\\n' \"$@\"\n",

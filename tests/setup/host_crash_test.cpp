@@ -78,7 +78,7 @@ std::vector<Case> cases() {
 
 class HostCrash : public testing::TestWithParam<Case> {
  protected:
-  // Replaces the process by the shell that runs the script.
+  // Replaces the process with the shell that runs the script.
   [[nodiscard]] test::Work shell(const std::string& script) const {
     return [this, script] {
       const int input = ::memfd_create("script", 0);
@@ -106,7 +106,7 @@ class HostCrash : public testing::TestWithParam<Case> {
     for (const std::string& script : GetParam().earlier) run(script, "before");
   }
 
-  // Each of the user's lines is still there, below or above ours.
+  // Expects that each of the user's lines is still there, below or above ours.
   void expect_users_lines(const Tree& tree, const std::string& when) const {
     for (const char* path : {kKeys, kConfig}) {
       const auto old = GetParam().before.find(path);
@@ -122,7 +122,7 @@ class HostCrash : public testing::TestWithParam<Case> {
     }
   }
 
-  // The script completes its work and undo reverts it. Undo alone works too.
+  // Expects that the script completes its work and undo reverts it, and that undo alone works too.
   void expect_recovery(const Tree& crashed, const Tree& after, const std::string& when) const {
     test::write_tree(home_, crashed);
     ASSERT_NO_FATAL_FAILURE(run(GetParam().script, when));
@@ -141,12 +141,12 @@ class HostCrash : public testing::TestWithParam<Case> {
   void expect_undo(const std::string& when) const {
     run(undo_script(GetParam().place, false), when);
     Tree left = test::read_tree(home_);
-    // A crash before the very last step of undo.
+    // If undo crashed right before it removed the empty .ssh, the second undo leaves that folder.
     if (!GetParam().before.contains(".ssh") && left.size() == 2) left.erase(".ssh");
     EXPECT_EQ(differences(left), "") << when;
   }
 
-  // Paths that differ from their state before all scripts.
+  // Returns the paths that differ from their state before all scripts.
   std::string differences(const Tree& tree) const {
     std::string text;
     Tree all = tree;

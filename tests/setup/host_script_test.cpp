@@ -45,7 +45,7 @@ class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
     return report;
   }
 
-  // For scripts that may fail, and whose programs may print errors.
+  // Like run(), for scripts that may fail and whose programs may print errors.
   ScriptReport run_noisy(const std::string& script) {
     return parse_script_report(run_shell(script).out);
   }
@@ -59,7 +59,7 @@ class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
     return sys::read_file(home_ + "/" + path).value_or("?");
   }
 
-  // Every path below the home folder with its mode and content.
+  // Returns every path below the home folder with its mode and content.
   std::map<std::string, std::string> tree() {
     std::map<std::string, std::string> all;
     const auto mode = [](const fs::path& path) {
@@ -182,7 +182,8 @@ TEST_P(HostScript, AUserWhoCreatesTheFileAfterAFailedSetupLosesNothing) {
   EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa BBBB mine\n");
 }
 
-// For a bind mount or chattr +a, where mv fails, and for a folder that the user cannot write to.
+// mv fails if the file is a bind mount or has chattr +a. There can be no draft if the user cannot
+// write to the folder.
 TEST_P(HostScript, AppendsWhereTheFileCannotBeReplaced) {
   const std::string after = "ssh-rsa AAAA old\n" + std::string(kKey) + "\n";
   write(".ssh/authorized_keys", "ssh-rsa AAAA old", 0600);
@@ -197,7 +198,8 @@ TEST_P(HostScript, AppendsWhereTheFileCannotBeReplaced) {
   EXPECT_EQ(read(".ssh/authorized_keys"), after);
 }
 
-// Put before a script: another program appends a line while the script flushes its first draft.
+// Put before a script, this makes another program append a line while the script flushes its first
+// draft.
 constexpr const char* kOtherAppends = R"sh(
 sync() {
   case $1 in *authorized_keys.muster) ;; *) return 0 ;; esac
@@ -350,7 +352,8 @@ TEST_P(HostScript, ManyAtOnceAddTheKeyOnceAndTakeItOut) {
 }
 
 // Put before a script, these functions make the TRIP_AT-th of its programs that handle files fail
-// after a few bytes (TRIP=fail, as on a full disk), or kill the script there (TRIP=die).
+// (TRIP=fail, as on a full disk; cat and grep first print a few bytes), or kill the script there
+// (TRIP=die).
 constexpr const char* kTripwire = R"sh(
 trip() {
   read -r trips <"$HOME.trips"

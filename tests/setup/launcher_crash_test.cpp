@@ -21,7 +21,7 @@ namespace {
 using test::Tree;
 using test::Trouble;
 
-// Expects that `path` is absent or has its content in one of `wholes`.
+// Expects that `path` is absent or the same as in one of `wholes`.
 void expect_whole(const Tree& tree, const std::string& path, std::initializer_list<Tree> wholes,
                   const std::string& when) {
   const auto now = tree.find(path);
@@ -41,7 +41,8 @@ void expect_key_pair(const std::string& key) {
 class LauncherCrash : public testing::TestWithParam<std::vector<Entry>> {
  protected:
   void SetUp() override {
-    // A `getent` that fails, because the user database does not know this home folder.
+    // Setup refuses a HOME that differs from the account's. A `getent` that fails hides the
+    // account.
     test::write_tree(temp_.path() + "/bin",
                      {{"", {S_IFDIR | 0700, ""}}, {"getent", {S_IFLNK, "/bin/false"}}});
     set("HOME", home_);
@@ -79,7 +80,7 @@ class LauncherCrash : public testing::TestWithParam<std::vector<Entry>> {
     return done ? "" : to_text(done.error());
   }
 
-  // Setup finds its list and completes its work, and undo reverts it.
+  // Expects that setup finds its list and completes its work, and that undo reverts it.
   void expect_recovery(const Tree& crashed, const std::string& when) const {
     test::write_tree(home_, crashed);
     const Launcher launcher = Launcher::open().value();

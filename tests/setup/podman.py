@@ -10,14 +10,14 @@ from tests.waiting import patient
 
 USER, ID = "dev", 1000
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-# The environment of each image. Both can see the machine's PyTorch and MPIs.
+# The environment of each image. All of them see the machine's PyTorch and MPIs.
 IMAGES = {
     "muster-job": {"PATH": f"{DEPS}/torch/bin:{DEPS}/openmpi/bin:{SYSTEM_PATH}"},
     "muster-job-intel": {"PATH": f"{DEPS}/torch/bin:{DEPS}/impi/bin:{SYSTEM_PATH}", "I_MPI_ROOT": f"{DEPS}/impi",
                          "LD_LIBRARY_PATH": f"{DEPS}/impi/lib"},
     "muster-job-unset": {"PATH": f"{DEPS}/torch/bin:{DEPS}/impi/bin:{SYSTEM_PATH}"},  # Intel MPI without its environment
 }
-# runc and low limits also work on a machine that is itself confined.
+# runc and low limits work even if this machine is itself a confined container.
 SETTINGS = """\
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
@@ -43,7 +43,7 @@ def is_installed():
 
 
 class Podman:
-    """With the environment `env`, every podman uses only the folder `top`."""
+    """Runs podman so that it uses only the folder `top`. Any other podman does the same if it gets the environment `env`."""
 
     def __init__(self, top: Path):
         self.top = top

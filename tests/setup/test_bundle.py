@@ -24,21 +24,20 @@ def bundle(lab, *more):
 
 
 def mount(lab, folder, host):
-    """Makes a folder of the bundle the ~/.ssh of a host, as `-v` would."""
+    """Replaces the ~/.ssh of a host with a folder of the bundle, as a container engine's -v would."""
     packed = sh(lab, "launcher", f"tar -C bundle/{folder} -c . | base64 -w0")
     assert base64.b64decode(packed)
     sh(lab, host, "rm -rf ~/.ssh; mkdir -m 700 ~/.ssh; base64 -d | tar -C ~/.ssh -xp", input=packed)
 
 
 def start_sshd(lab, host):
-    """Starts sshd and waits until it listens: it goes to the background before that, and writes its
-    pid afterwards."""
+    """Starts sshd and waits until it listens. The command returns before that, but sshd writes its pid file only afterwards."""
     sh(lab, host, "/usr/sbin/sshd -f ~/.ssh/sshd_config -E ~/.ssh/sshd.log </dev/null >/dev/null 2>&1")
     until("sshd listens", lambda: lab.exec(host, "sh", "-c", "test -s ~/.ssh/sshd.pid").returncode == 0, 20)
 
 
 def stop_sshd(lab, host):
-    """Ends sshd and waits for its end: the last thing that sshd does is to remove its pid file."""
+    """Ends sshd and waits until it has removed its pid file, which is the last thing that it does."""
     sh(lab, host, "kill $(cat ~/.ssh/sshd.pid)")
     until("sshd has ended", lambda: lab.exec(host, "sh", "-c", "test ! -e ~/.ssh/sshd.pid").returncode == 0, 20)
 

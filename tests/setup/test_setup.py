@@ -251,7 +251,7 @@ def test_undo_without_one_host_can_be_finished_later(lab):
 
 
 def interrupt_setup(lab, served):
-    """Starts setup and interrupts it once these hosts have their key. Returns False if setup ended before it could be interrupted."""
+    """Starts setup and interrupts it once the hosts in `served` have the key. Returns False if setup ended before it could be interrupted."""
     with subprocess.Popen(lab.words("launcher", "sh", "-c", f"echo $$ > /tmp/pid; exec muster setup -H {','.join(lab.hosts)}"
                                     " --yes --password-file /tmp/pw"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         for host in served:

@@ -17,7 +17,7 @@ std::string content_of(const std::string& path, mode_t mode) {
   return S_ISREG(mode) ? sys::read_file(path).value_or("") : "";
 }
 
-// The state of a new file on the disk: its name without content.
+// Returns the node as a new file is on the disk before its bytes are synced: without content.
 Node without_bytes(Node node) {
   if (S_ISREG(node.mode)) node.content.clear();
   return node;

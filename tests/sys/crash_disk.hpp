@@ -31,7 +31,7 @@ class CrashDisk {
   };
   struct Kept {
     Node node;
-    std::map<std::string, ino_t> names;  // contents of a folder
+    std::map<std::string, ino_t> names;  // the entries, if it is a folder
   };
 
   void learn(const std::string& path, const Seen& seen);

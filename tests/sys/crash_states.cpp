@@ -39,7 +39,8 @@ constexpr int kPatienceMs =
 enum class Kind { open, write, make, change, sync, sync_all, read };
 constexpr int kNone = -1;
 
-// Which arguments name the file: a folder's descriptor and a path, a path, or a descriptor alone.
+// `folder` and `path` are the numbers of the arguments that name the file: a folder's descriptor
+// and a path, a path alone, or a descriptor alone.
 struct Call {
   long number;
   const char* name;
@@ -81,7 +82,7 @@ constexpr Call kCalls[] = {
     {SYS_read, "read", Kind::read, 0, kNone},
 };
 
-// Calls that copy within the kernel. Without them, programs read and write.
+// Calls that copy within the kernel. They fail, so that programs read and write instead.
 constexpr long kRefused[] = {SYS_copy_file_range, SYS_sendfile};
 
 sock_filter statement(unsigned code, unsigned value) {
@@ -178,7 +179,7 @@ struct Stop {
     }
     return memory_of(pid(), from, bytes / 2);
   }
-  // The position at which a write begins.
+  // Returns the position at which the write begins.
   [[nodiscard]] std::size_t position(std::size_t file_bytes) const {
     if (call.number == SYS_pwrite64) return arg(3);
     const auto text = sys::read_file(fmt::format("/proc/{}/fdinfo/{}", pid(), arg(0)));
@@ -249,7 +250,7 @@ void Watcher::serve(int listener, int process) {
   while (::poll(waited.data(), waited.size(), kPatienceMs) > 0) {
     if ((waited[0].revents & POLLIN) == 0) return;  // all processes have ended
     seccomp_notif notice{};
-    // The process was killed meanwhile.
+    // Fails if the process was killed before its call could be received.
     if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) != 0) continue;
     seccomp_notif_resp response{};
     response.id = notice.id;

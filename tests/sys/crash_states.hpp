@@ -48,16 +48,16 @@ using Work = std::function<int()>;
 [[nodiscard]] Watched watch(const std::string& folder, const Work& work);
 
 enum class Trouble {
-  none,        // only counts calls that change files below the folder
+  none,        // no call fails, and the states after a crash are recorded
   full_disk,   // this and all later calls that need room fail with ENOSPC; a write is half done
   bad_sector,  // this call alone fails with EIO; calls that read count too
 };
 
-// The trouble begins at call `at`, counted from 1.
+// Runs the work with a trouble that begins at call `at`, counted from 1.
 [[nodiscard]] Watched run_in_trouble(const std::string& folder, const Work& work, Trouble trouble,
                                      long at);
 
-// The number of calls at which the trouble could begin.
+// Returns the number of calls at which the trouble could begin.
 [[nodiscard]] long count_calls(const std::string& folder, const Work& work, Trouble trouble);
 
 // Testing the recovery from a state takes long, so CI tests only every kth state. With

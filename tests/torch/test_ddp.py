@@ -19,8 +19,9 @@ SIZES = [1, 2, 4]
 
 @pytest.fixture(scope="module")
 def python_results(ranks, tmp_path_factory):
-    """The results of Python's DistributedDataParallel for the three models, by group size. torch is
-    imported only once."""
+    """Returns a folder with the results of Python's DistributedDataParallel for the three models,
+    in a subfolder per group size. One job computes all of them, so that torch is imported only
+    once."""
     folder = tmp_path_factory.mktemp("python")
     ranks([TORCH_PYTHON, PROGRAMS / "ddp_twin.py", folder, *SIZES], max(SIZES), GLOO_SOCKET_IFNAME="lo").good(within=100)
     return folder
@@ -39,7 +40,7 @@ def test_same_bits_as_python(size, build, ranks, python_results, tmp_path):
 
 
 def test_close_to_it_over_mpi(build, python_results, tmp_path):
-    """MPI adds four numbers in another order than Gloo. For two ranks there is only one order."""
+    """MPI adds four numbers in a different order from Gloo. With two ranks, there is only one order, so the bits must be equal."""
     for size, tolerance in ((2, 0), (4, 1e-4)):
         folder = tmp_path / str(size)
         folder.mkdir()

@@ -16,7 +16,7 @@ ONE_IN_CI = pytest.mark.parametrize("launcher", [pytest.param(launcher, id=str(l
 
 @pytest.fixture(scope="module")
 def examples(build, muster):
-    """The examples in a folder that every host of a later lab sees."""
+    """Yields a folder with the examples that the hosts of a lab can see if it starts afterwards."""
     with staged(build, muster, *(build / "examples" / name for name in ("message_passing", "pi", "toy_ddp")), folder="examples") as folder:
         yield folder
 
@@ -57,7 +57,7 @@ def test_toy_ddp(hosts, examples, launched):
 
 
 def test_toy_ddp_goes_on_from_its_snapshot(build, ranks, tmp_path):
-    """A job that is cut off after two of four epochs has the same result as one that was not."""
+    """A job that ends after three of four epochs resumes from its snapshot of epoch 2, and has the same result as an uninterrupted one."""
 
     def train(folder, epochs):
         (tmp_path / folder).mkdir(exist_ok=True)

@@ -19,7 +19,7 @@ def command(words, within=250, **options):
 
 @pytest.fixture(scope="module")
 def prefix(build, tmp_path_factory):
-    """The folder to which it was moved after the installation."""
+    """Returns the folder to which libmuster was moved after the installation."""
     folder = tmp_path_factory.mktemp("install")
     command(["cmake", "--install", build, "--prefix", folder / "first", "--component", "libmuster"])
     return (folder / "first").rename(folder / "second")
@@ -49,8 +49,8 @@ WAYS = {"cmake": by_cmake, "pkg-config": by_pkg_config}
 
 @pytest.fixture(scope="module")
 def consumers(prefix, tmp_path_factory):
-    """The same program, built in either way. Both are built once, because PyTorch's headers take long to
-    compile."""
+    """Returns consumers(way), which returns the program that was built in this way. Each is built only
+    once, because PyTorch's headers take long to compile."""
     folder = tmp_path_factory.mktemp("consumers")
     made = {}
 

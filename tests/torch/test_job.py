@@ -83,13 +83,13 @@ def test_the_store_listens_at_the_master_address_only(probe, ranks):
 
 
 def test_alone_needs_no_network(probe, alone):
-    """The host has no interface but loopback, and GLOO_SOCKET_IFNAME is wrong."""
+    """A single rank can make groups although the host has no interface but loopback and GLOO_SOCKET_IFNAME is wrong."""
     done = alone(["unshare", "--net", "sh", "-c", f"ip link set lo up && exec {probe} group gloo 5000"], GLOO_SOCKET_IFNAME="eth7")
     assert done.stdout == "rank 0 of 1: muster/0 1, muster/1 1, over gloo\n", done.stderr
 
 
 def test_a_rank_is_told_that_rank_0_has_left(probe, ranks):
-    """Rank 0 waits for the others only for its own time-out and some seconds."""
+    """Rank 0 has the shorter time-out, so it gives up and ends first. A rank that still waits then reports that rank 0 has ended."""
     port = free_port()
     first = ranks([probe, "group", "gloo", 8000], 3, only=[0], MASTER_PORT=port)
     (((_, said), code),) = ranks([probe, "group", "gloo", 60_000], 3, only=[2], MASTER_PORT=port).end()
@@ -131,8 +131,8 @@ def test_interface_that_is_not_here(probe, ranks):
 
 
 def test_master_name_that_means_loopback(probe, alone, tmp_path):
-    """With Debian's 127.0.1.1, rank 0 would announce an address that belongs to the other host
-    itself there."""
+    """Debian gives a host's own name the address 127.0.1.1. If rank 0 announced that, other hosts
+    would connect to themselves, so libmuster refuses it."""
     hosts = tmp_path / "hosts"
     hosts.write_text("127.0.1.1 n1\n")
     done = alone(["unshare", "--mount", "sh", "-c", f"mount --bind {hosts} /etc/hosts && exec {probe} group gloo 2000"],

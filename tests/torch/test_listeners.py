@@ -31,7 +31,7 @@ KINDS = {"python": "Python", "confined": "Python, `--confine-store`", "libmuster
 JOINED = {"python": "joined", "confined": "joined", "libmuster": "over gloo"}
 LOOPBACK = ("127.0.0.1", "::1")
 EVERYWHERE = ("0.0.0.0", "::", "*")
-SERVES_STORE = (Torchrun, Pods)  # these serve the store themselves, so muster cannot confine it
+SERVES_STORE = (Torchrun, Pods)  # under these, muster does not serve the store and cannot confine it
 DAEMONS = {"mpirun", "orted", "prted", "prterun", "salloc", "srun", "slurmstepd"}  # of the engines
 PYTORCH = {"python", "python3", "pt_main_thread", "torchrun", "pt_elastic"}
 
@@ -77,7 +77,7 @@ def listeners(cluster):
 
 @pytest.fixture(scope="module")
 def seen():
-    """The sockets that each case opened."""
+    """Yields {case: the sockets that it opened}."""
     opened = {}
     yield opened
     if os.environ.get("MUSTER_WRITE_LISTENERS") == "1":
@@ -115,6 +115,6 @@ def test_what_listens(request, hosts, seen, launcher, kind):
     outside = {name for _, address, name in opened if address not in LOOPBACK and not JOB_NETWORK.fullmatch(address)}
     assert outside <= PYTORCH | DAEMONS, opened
     assert not [one for one in opened if one[2].startswith("muster")], opened
-    assert any(address not in EVERYWHERE for _, address, _ in opened), opened  # Gloo's sockets are there, so the list is not empty
+    assert any(address not in EVERYWHERE for _, address, _ in opened), opened  # at least Gloo's sockets are seen
     assert bool(outside & PYTORCH) == (kind == "python" or isinstance(launcher, SERVES_STORE)), opened  # PyTorch's store
     seen[launcher, kind] = opened

@@ -1,4 +1,4 @@
-"""Only the ranks of a job with libmuster take part in it, although everyone on its network can reach its ports."""
+"""In a job with libmuster, only its own ranks can take part, although everyone on its network can reach its ports."""
 import re
 import shutil
 from pathlib import Path

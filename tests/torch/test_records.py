@@ -11,8 +11,8 @@ from tests.waiting import patient, until
 
 
 def held(words, folder, handler):
-    """Returns the reports of two ranks that made two groups, used each once, and hold them. Then
-    the ranks are ended."""
+    """Starts two ranks that make two groups, use each once, and hold them. Returns the ranks'
+    reports, and ends the ranks."""
     folder.mkdir(mode=0o700)
     job = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
                            env={**clean_environment(), "MUSTER_RECORDERS": str(folder)})
@@ -51,7 +51,7 @@ def test_operations_over_gloo(build, ranks, tmp_path):
 
 
 def test_the_end_of_a_program_ends_the_server(build, ranks, tmp_path):
-    """Messages of the server do not appear in the program's output."""
+    """The server leaves no socket behind, and none of its messages appears in the program's output."""
     ends = ranks([build / "tests/torch/job_probe", "group", "gloo", 20_000], 2, MUSTER_RECORDERS=str(tmp_path)).end()  # pytest makes the folder private
     assert [(code, said) for (_, said), code in ends] == [(0, "")] * 2
     assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ TORCH_PYTHON = DEPS / "torch/bin/python"
 
 @pytest.fixture(scope="session")
 def digits(shared_folder):
-    """The folders mnist and cifar10, with 4,000 training images and 1,000 held-out ones, visible to
+    """Makes the folders mnist and cifar10, with 4,000 training images and 1,000 held-out ones, visible to
     lab hosts."""
     return made_once(shared_folder / "digits", digits_module.write)
 
@@ -37,7 +37,7 @@ class Output:
         return [described("train-metrics", json.loads(line)) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
 
     def losses(self):
-        """Returns (step, loss). Nine digits distinguish any two floats."""
+        """Returns (step, loss) of the lines with a loss, as text with nine digits, which distinguish any two floats."""
         return [(line["step"], f"{line['loss']:.9g}") for line in self.lines() if "loss" in line]
 
     @property

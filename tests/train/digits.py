@@ -33,8 +33,7 @@ def idx(folder, part, some):
 
 
 def record(pixels, label):
-    """A CIFAR-10 record: the digit in the middle of 32x32 pixels. The colour depends on its position in the file, not on the
-    digit."""
+    """Returns a CIFAR-10 record: the digit in the middle of 32x32 pixels. Its colour depends on the sum of the pixels, not on the label."""
     rows = [bytes(32)] * 2 + [bytes(2) + pixels[28 * y:28 * y + 28] + bytes(2) for y in range(28)] + [bytes(32)] * 2
     plane = b"".join(rows)
     shade = sum(pixels) % 3

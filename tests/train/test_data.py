@@ -14,7 +14,7 @@ IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 
 @pytest.fixture
 def small(digits, tmp_path):
-    """A copy of the data sets that a test may damage."""
+    """Copies the data sets, so that a test may damage them."""
     return shutil.copytree(digits, tmp_path / "data")
 
 
@@ -68,7 +68,7 @@ assert b"".join(bytes([label]) + row.tobytes() for label, row in zip(batch[b"lab
 
 @pytest.fixture
 def both_versions(digits, tmp_path):
-    """Returns some images in CIFAR-10's binary and Python versions, each in the directory that its archive has."""
+    """Returns two folders with the same images, in CIFAR-10's binary and Python versions. Each is in the directory that its archive has."""
     folders = [tmp_path / "binary/cifar-10-batches-bin", tmp_path / "python/cifar-10-batches-py"]
     for folder in folders:
         folder.mkdir(parents=True)

@@ -53,7 +53,7 @@ def learn(launcher, hosts, programs, digits, folder, epochs):
 
 
 def test_it_learns_on_three_hosts(hosts, programs, digits, shared):
-    """Guessing would be right one time in ten."""
+    """The model is much better than guessing, which would be right one time in ten."""
     assert learn(USED[1], hosts, programs, digits, shared / "learnt", 2) > 0.5
 
 
@@ -80,8 +80,8 @@ def test_another_trainer(hosts, programs):
 
 
 def test_why_knows_the_collectives(hosts, programs, digits):
-    """First a job that advances. Then a rank is stopped, and the others' own MPI backend records show in which collective they wait for
-    it."""
+    """`muster why` says in which collective a job advances. When a rank is stopped, the others' own MPI backend records show in
+    which collective they wait for it."""
     run = train(hosts, programs, USED[0], "--dataset-dir", digits / "mnist", "--output-dir", "/tmp/asked", "--epochs", "100000", "--batch-size", "60")
     run.wait_for("epoch", within=120)
 
@@ -114,7 +114,8 @@ def test_results_stay_where_folders_are_not_shared(hosts, programs, digits):
 
 
 def test_checkpoints_of_other_hosts_are_named(hosts, programs, digits):
-    """n1 has lost its directory. What n2 and n3 kept is still valid: the trainer names it and can move it out of the way."""
+    """n1 has lost its directory, and n2 and n3 have a valid checkpoint. The trainer says where it is, and can continue from it or
+    move it out of the way."""
     folder = "/tmp/left-behind"
     flags = ["--dataset-dir", digits / "mnist", "--output-dir", folder, "--epochs", "1"]
     assert train(hosts, programs, USED[0], *flags, "--batch-size", "60", "--max-steps", "2").end(120) == 0

@@ -15,7 +15,7 @@ TWIN = Path(__file__).with_name("mnist_twin.py")
 SHORT = ["--epochs", "2", "--batch-size", "32", "--log-every", "1", "--max-steps", "60"]
 
 
-# MKL gives the same bits for the same numbers, wherever they are in memory, only if it is asked to.
+# Without this, MKL may give different bits for the same numbers at different addresses.
 @pytest.fixture(scope="module", autouse=True)
 def reproducible_mkl():
     with pytest.MonkeyPatch.context() as patch:
@@ -81,7 +81,7 @@ def test_evaluation_is_exact_on_any_number_of_ranks(digits, train):
 
 
 def test_parts_of_a_batch_add_up(digits, train):
-    """--accumulate 4 gives the first loss of the whole batch, except for rounding and dropout's random numbers; and it learns."""
+    """With --accumulate 4, the first loss is that of the whole batch, except for rounding and dropout's random numbers. The model learns."""
     flags = ["--epochs", "1", "--batch-size", "64", "--log-every", "1", "--max-steps", "30"]
     whole, _ = train(2, "mnist", digits / "mnist", *flags, to="whole")
     parts, _ = train(2, "mnist", digits / "mnist", *flags, "--accumulate", "4", to="parts")
@@ -110,7 +110,8 @@ def test_what_it_leaves_behind(digits, train):
 
 
 def test_no_rank_ends_before_rank_0_has_said_why(trainer, ranks, tmp_path):
-    """An engine kills all ranks when one of them fails. Here rank 0 writes to a full pipe, so its message is late."""
+    """Rank 1 waits until rank 0 has printed the error, because an engine kills all ranks when one of them fails. Here rank 0 writes
+    to a full pipe, so its message is late."""
     words, port = [trainer, "mnist", "--dataset-dir", tmp_path, "--output-dir", tmp_path / "output", "--backend", "gloo", "--threads", "1"], free_port()
     first = ranks(words, 2, only=[0], MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo")
     pid = first.processes[0].pid

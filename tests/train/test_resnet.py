@@ -24,7 +24,7 @@ def python(*words):
 
 @pytest.fixture(scope="module")
 def few(digits, tmp_path_factory):
-    """Forty held-out images, and as few training images."""
+    """Returns a folder in which every CIFAR-10 file has the same forty held-out images."""
     folder = tmp_path_factory.mktemp("few")
     test = (digits / "cifar10/test_batch.bin").read_bytes()[:40 * 3073]
     for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
@@ -35,7 +35,7 @@ def few(digits, tmp_path_factory):
 @pytest.mark.campaign
 @pytest.mark.parametrize("images, accuracy", [(1200, 0.4), (2400, 0.8)])
 def test_resnet18_learns_digits(tmp_path, train, images, accuracy):
-    """Coloured digits of 32x32 pixels, in two epochs. An untrained model is right about one time in ten."""
+    """Two epochs of coloured digits, 32x32 pixels large, are enough. An untrained model is right about one time in ten."""
     digits_module.write(tmp_path / "some", train=images)
     untrained, _ = train(2, "resnet18", tmp_path / "some/cifar10", "--epochs", "0", "--stem", "torchvision", to="untrained")
     output, _ = train(2, "resnet18", tmp_path / "some/cifar10", "--epochs", "2", "--batch-size", "48", "--stem", "torchvision", "--warmup-epochs", "0.3",
@@ -56,7 +56,7 @@ def test_resnet50_from_python_and_back(few, train, tmp_path):
 
 
 def test_a_classifier_of_another_size_begins_anew(few, train, tmp_path):
-    """Weights with ImageNet's thousand classes. With --freeze backbone, only the new classifier changes."""
+    """From weights with ImageNet's thousand classes, all but the classifier is used. With --freeze backbone, only the new classifier changes."""
     python(TWIN, "weights", "resnet18", 1000, tmp_path / "python.safetensors")
     output, said = train(2, "resnet18", few, "--epochs", "1", "--batch-size", "40", "--weights", tmp_path / "python.safetensors", "--freeze", "backbone")
     assert "classifier (fc) of a different size" in said

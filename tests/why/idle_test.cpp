@@ -12,7 +12,7 @@ namespace {
 
 using Life = RankState::Life;
 
-// Rank 1 computes while it has a pending operation of this backend.
+// Rank 1 of 2 computes while an operation of this backend is pending.
 SceneBuilder pending_with(const std::string& backend) {
   SceneBuilder scene(2);
   scene.in(1, "all_reduce", 12, 50).doing(1, "R", "", 1);
@@ -57,7 +57,8 @@ TEST(IsIdle, IsFalseIfARankWorks) {
 TEST(IsIdle, KnowsWhichBackendsSpin) {
   EXPECT_TRUE(is_idle(pending_with("mpi")));
   EXPECT_TRUE(is_idle(pending_with("nccl")));
-  EXPECT_FALSE(is_idle(pending_with("gloo")));  // the pending operation is asynchronous
+  // With Gloo, a waiting rank sleeps, so a rank that computes does other work.
+  EXPECT_FALSE(is_idle(pending_with("gloo")));
   EXPECT_FALSE(is_idle(pending_with("")));
   SceneBuilder reads = pending_with("mpi");
   reads.process(1).io_bytes = 1 << 20;

@@ -143,7 +143,8 @@ TEST(Judge, DoesNotAccuseWhatItCannotSee) {
   });
 }
 
-// Ranks of an MPI program, which poll. All but one are in this call.
+// Ranks of an MPI program, which wait by polling. All but `elsewhere` are in the MPI function
+// `call`.
 Builder polling(int ranks, int elsewhere, const std::string& call) {
   Builder scene(ranks);
   for (int rank = 0; rank < ranks; ++rank) {

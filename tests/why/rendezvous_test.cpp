@@ -19,7 +19,7 @@ Builder with_master(Builder scene) {
   return scene;
 }
 
-// All ranks but this one have been in the rendezvous for this long.
+// All ranks but `missing` have been in the rendezvous for this long.
 Builder at_rendezvous_but(int missing, double waited_s) {
   Builder scene = plain(4, missing, "init_process_group");
   scene.scene().started_ago_s = scene.scene().silent_s = waited_s;

@@ -30,7 +30,7 @@ class SceneBuilder {
     scene_.silent_s = scene_.started_ago_s = 600;
   }
 
-  // Cost: linear in the ranks.
+  // Takes time in proportion to the number of ranks.
   inspect::RankView& rank(int number) {
     for (auto& [name, host] : scene_.hosts) {
       for (inspect::RankView& view : host.ranks) {
@@ -65,7 +65,7 @@ class SceneBuilder {
     of.begun = of.done = of.begun_before = of.done_before = sequence;
     return *this;
   }
-  // The rank is in this operation and has completed those before it.
+  // The rank is in this operation and has completed all before it.
   SceneBuilder& in(int number, const std::string& operation, int sequence, double age,
                    const std::string& name = "0", std::vector<int> ranks = {}) {
     inspect::Group& of = group(number, name, std::move(ranks));
@@ -78,7 +78,7 @@ class SceneBuilder {
     of.done = of.done_before = sequence - 1;
     return *this;
   }
-  // The same for all ranks but one.
+  // The same for all ranks except `but`.
   SceneBuilder& others_in(int but, const std::string& operation, int sequence, double age) {
     for (const RankState& state : scene_.ranks) {
       if (state.rank != but) in(state.rank, operation, sequence, age);

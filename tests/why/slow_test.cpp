@@ -114,7 +114,7 @@ TEST(JudgeSlow, IsFitForLargeNetworks) {
       view.connections.push_back(between(rank, i % kHosts, rank == 7 || i % kHosts == 7));
     }
   }
-  // Limited by CTest's time-out.
+  // If this took quadratic time, CTest's time-out would end the test.
   EXPECT_EQ(judge_slow(scene).hosts, std::vector<std::string>{"n8"});
 }
 

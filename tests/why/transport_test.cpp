@@ -23,7 +23,7 @@ TEST(ConnectionText, SurvivesHostileNumbers) {
   EXPECT_NE(connection_text({.connection = &hostile, .from = "n1"}).find("for years"),
             std::string::npos);
 
-  // For a connection to the master, the text comes from another source file.
+  // The text about a connection to the master is made in a different source file.
   hostile.state = "syn-sent";
   Builder scene = plain(2, -1, "init_process_group").connect(1, hostile);
   scene.scene().master_address = "10.0.0.2";

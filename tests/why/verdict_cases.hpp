@@ -41,14 +41,14 @@ inline void expect_verdicts(const std::vector<VerdictCase>& cases) {
   }
 }
 
-// Rank 3 of 4 is missing in all_reduce #12.
+// All ranks but rank 3 of 4 are in all_reduce #12.
 inline Builder missing(double age = 94) {
   Builder scene(4);
   scene.others_in(3, "all_reduce", 12, age).did(3, "all_reduce", 11);
   return scene;
 }
 
-// A scene without a recorder.
+// Ranks without recorders. All but `elsewhere` wait in this function of c10d.
 inline Builder plain(int ranks, int elsewhere, const std::string& function) {
   Builder scene(ranks);
   for (int rank = 0; rank < ranks; ++rank) {

@@ -41,7 +41,7 @@ def parse_args():
 
 
 def write_archive(folder):
-    """A compressed file of documents."""
+    """Writes a compressed file of documents."""
     words = [f"word{i}" for i in range(5000)]
     path = pathlib.Path(folder) / "documents.json.gz"
     with gzip.open(path, "wt") as file:

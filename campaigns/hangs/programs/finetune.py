@@ -78,14 +78,14 @@ def save_checkpoint(model, seconds):
 
 
 def long_batch(model, seconds):
-    """A document of a million tokens, in windows."""
+    """Trains on a document of a million tokens, window by window."""
     begin = time.monotonic()
     while time.monotonic() - begin < seconds:
         model(torch.randn(256, 256)).square().mean().backward()
 
 
 def train_epoch(args, model, optimizer):
-    """Rank 0's clock decides when the epoch ends."""
+    """Trains until rank 0's clock says that the epoch is over."""
     begin, go_on, steps = time.monotonic(), torch.ones(1), 0
     while go_on.item():
         size = 640 if dist.get_rank() == args.slow_rank else 64

@@ -46,7 +46,7 @@ def prepare_data(args):
 
 
 def fetch_licence(folder):
-    """The licence server puts a file here."""
+    """Waits for the file that the licence server puts into the folder."""
     print("ONSET", flush=True)
     while not (folder / "licence").exists():
         time.sleep(1)
@@ -69,7 +69,7 @@ def confirm_overwrite(checkpoint):
 
 
 def claim_directory(folder):
-    """Only one job may write here; the file is removed at the end of the job."""
+    """Waits until no other job writes here. A job removes its file `claimed` at its end."""
     claim = folder / "claimed"
     while True:
         try:

@@ -93,7 +93,7 @@ def compute_in_bursts(seconds):
 
 
 def play(depth):
-    """The value of a small game of taking stones, by full search."""
+    """Returns the value of a small game of taking stones, by full search."""
     if depth <= 0:
         return -1
     return max(-play(depth - take) for take in (1, 2, 3))

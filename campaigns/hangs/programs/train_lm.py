@@ -44,7 +44,7 @@ def preprocess(args, rank):
 
 
 def wait_for_shard(folder, shard):
-    """The preprocessing job writes SHARD.done after SHARD.txt."""
+    """Waits for SHARD.done, which the preprocessing job writes after SHARD.txt."""
     marker = folder / f"{shard}.done"
     while not marker.exists():
         time.sleep(0.5)
@@ -76,7 +76,7 @@ def host_lock(name):
 
 
 def fill_cache(args, rank, tokens):
-    """One rank of a host after the other adds its tokens to the cache."""
+    """Adds this rank's tokens to the cache. The ranks of a host take turns."""
     os.makedirs(args.data, exist_ok=True)
     time.sleep(int(os.environ.get("LOCAL_RANK", "0")))  # the first rank of the host writes the header
     if rank == 1:

@@ -9,7 +9,7 @@ FOR_ARM = "python3 -c \"b = bytearray(open('/bin/true', 'rb').read()); b[18:20] 
 
 
 def started(id, name, mpi, words, **more):
-    """This MPI's launcher starts something on two hosts."""
+    """Returns a recipe in which this MPI's launcher starts `words` on two hosts."""
     return Recipe(id, f"{name} ({mpi})", f"{more.pop('before', '')}{ON_HOSTS[mpi]} {words}", mpi=mpi, **more)
 
 

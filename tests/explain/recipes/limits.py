@@ -6,7 +6,7 @@ THREADS = "import threading, time\nfor _ in range(100):\n    threading.Thread(ta
 
 
 def on_second_rank(before, script):
-    """Runs the script under Open MPI 5. `before` sets a limit for rank 1."""
+    """Returns a command of Open MPI that runs the script on two ranks. `before` sets a limit for rank 1."""
     return f"mpirun --tag-output -H n1,n2 bash -c 'test $OMPI_COMM_WORLD_RANK = 0 || {before}; exec python3 HERE/{script}'"
 
 

@@ -8,7 +8,7 @@ FIREWALL = {"firewall.py": (Path(__file__).parents[2] / "checks/rejecting_firewa
 
 
 def reject(host, *addresses, how="rst"):
-    """The host's own firewall rejects connections from these addresses, except ssh."""
+    """Returns a step that makes the host's own firewall reject connections from these addresses, except ssh."""
     return on(host, "; ".join(f"python3 HERE/firewall.py reject {how} {address}" for address in addresses))
 
 

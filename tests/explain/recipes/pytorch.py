@@ -6,7 +6,7 @@ TORCHRUN = "TORCH/torchrun --standalone --nproc-per-node"
 
 
 def script(id, name, text, processes=2, **more):
-    """Runs torchrun on n1, with this script as every rank."""
+    """Returns a recipe that runs this script with torchrun on n1."""
     follows = ("torchrun-first-failure", *more.pop("follows", ()))
     more.setdefault("benign", ("omp-num-threads-one",) if processes > 1 else ())
     return Recipe(id, name, f"ssh n1 '{TORCHRUN} {processes} HERE/train.py'", files={"train.py": text}, follows=follows, **more)

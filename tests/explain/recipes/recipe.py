@@ -27,24 +27,23 @@ def lab(*words):
 
 @dataclass(frozen=True)
 class Recipe:
-    """These words are replaced in steps, the command and the files: HERE by the folder of the recipe's files, which all hosts
-    see; PROGRAM by the MPI program (mpi_program.cxx), linked to the recipe's `mpi`; TORCH by the folder of the Python that has
-    PyTorch.
+    """Three words in steps, command and files stand for paths. HERE: the folder of the recipe's files, which all hosts see.
+    PROGRAM: the MPI program (mpi_program.cxx), linked to the recipe's `mpi`. TORCH: the folder of the Python that has PyTorch.
     """
     id: str  # the failure's id in the catalogue
     name: str  # what goes wrong, in a few words; unique
-    command: str  # run in the launcher's shell as the ordinary user. `muster check --json ...` must find the failure; the output of other commands is the log
+    command: str  # for the launcher's shell, as the ordinary user. `muster check --json ...` must find the failure; of others, `muster explain` reads the output
     make: tuple = ()  # steps that break something
     undo: tuple = ()  # steps that restore the lab
     files: dict = None  # name: content; a file that begins with #! is made executable
     hosts: tuple = None  # the hosts that muster must name; None: the log does not show them
-    ranks: tuple = None  # no other rank may be named
+    ranks: tuple = None  # the ranks that may be named; None: any
     says: str = ""  # a pattern in the first cause's title or fix, such as the name of a host in the log
     also: tuple = ()  # further findings of the check, or further causes in the log after the first
     follows: tuple = ()  # consequences that the log also shows, and that muster must report as such
-    benign: tuple = ()  # what the log also shows, and what must not be taken for the cause
+    benign: tuple = ()  # ids of failures that the log also shows, but that muster must not name
     lab: str = "hosts=3"  # flags of `lab up`; recipes with equal flags share a lab. slurm=yes: with Slurm
-    own_lab: bool = False  # if the failure cannot be undone
+    own_lab: bool = False  # a lab for this recipe alone, because the failure cannot be undone
     mpi: str = ""  # first in PATH: "openmpi4", "openmpi5", "mpich" or "intel"
     within: int = 60  # limit for the command on a quiet machine, in seconds
     explains: str = ""  # words for `muster explain` instead of the log; "RUN" is the run that the command started

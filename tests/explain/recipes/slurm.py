@@ -1,7 +1,7 @@
 """Slurm rejects a job or ends it."""
 from tests.explain.recipes.recipe import Recipe, on
 
-# An administrator acts on the user's job as soon as it runs.
+# Waits until the user's job runs. A command of the administrator follows.
 WHEN_RUNNING = "i=0; until J=$(squeue -h -t R -o %i | head -n 1); [ \"$J\" ]; do sleep 0.2; i=$((i + 1)); [ $i -lt 600 ]; done; sleep 1; "
 NEW_MUNGED = "kill $(cat /run/munge/munged.pid); until ! pgrep munged > /dev/null; do sleep 0.1; done; setpriv --reuid=munge --regid=munge --init-groups /usr/sbin/munged --force"
 MUNGE = "/run/munge/munge.socket.2"

@@ -5,7 +5,7 @@ HOME = "/home/dev"
 
 
 def login(id, name, make, undo, **more):
-    """Runs bare mpirun on three hosts, of which the second rejects the login."""
+    """Returns a recipe that runs bare mpirun on three hosts. `make` breaks the login to n2, the second of them."""
     return Recipe(id, name, f"mpirun {more.pop('flags', '')} -H n1,n2,n3 hostname", make, undo,
                   **{"mpi": "openmpi4", "says": "n2", "follows": ("ompi-daemons-not-started",), **more})
 

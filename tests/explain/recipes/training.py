@@ -9,7 +9,7 @@ dist.destroy_process_group()
 
 
 def torchrun(script, hosts="n1,n2", flags="", before=""):
-    """Starts one agent on each host; they meet on the first. `before` is a list of variables."""
+    """Returns a command that starts one agent on each host. The agents meet on the first. `before` sets environment variables."""
     hosts = hosts.split(",")
     agent = (f"{before} TORCH/torchrun --nnodes {len(hosts)} --nproc-per-node 1 --rdzv-backend c10d --rdzv-id job --rdzv-endpoint {hosts[0]}:29400 {flags} "
              f"{script}")

@@ -13,11 +13,11 @@ namespace tests {
 
 using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
 
-// A backend of all ranks: "mpi" with MPI's numbering, "gloo" with that of muster::join().
+// Returns a backend of all ranks. "mpi" numbers them as MPI does, "gloo" as muster::join() does.
 BackendPtr world(const std::string& name, std::chrono::milliseconds timeout);
 
-// The world, and those of its subsets that contain this rank: even or odd ranks, all but the first,
-// this rank alone, and all in reverse order.
+// Returns the world, and those of its subsets that contain this rank: even or odd ranks, all but
+// the first, this rank alone, and all in reverse order.
 std::vector<std::pair<std::string, BackendPtr>> groups(const std::string& name,
                                                        const BackendPtr& world);
 

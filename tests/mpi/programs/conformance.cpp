@@ -31,7 +31,7 @@ const std::map<ReduceOp::RedOpType, const char*> kNames = {
     {ReduceOp::BOR, "bor"}, {ReduceOp::BXOR, "bxor"}, {ReduceOp::PREMUL_SUM, "premul"}};
 const std::vector<int64_t> kLengths = {0, 17, 1000};
 
-// Small integers, exact in every type, that differ by rank and position.
+// Returns small integers that are exact in every type and differ by rank and position.
 Tensor input(int rank, int64_t length, at::ScalarType type) {
   Tensor numbers = (at::arange(length, at::kLong) + 3 * rank).remainder(4) + 1;
   if (type == at::kBool) return numbers.remainder(2).to(type);
@@ -40,7 +40,7 @@ Tensor input(int rank, int64_t length, at::ScalarType type) {
       .to(type);
 }
 
-// The type in which expected results are computed: torch has all operators for it.
+// Returns the type in which expected results are computed, for which torch has all operators.
 at::ScalarType wide(at::ScalarType type) {
   if (at::isComplexType(type)) return at::kComplexDouble;
   return at::isIntegralType(type, true) ? at::kLong : at::kDouble;
@@ -94,8 +94,8 @@ bool makes_sense(at::ScalarType type, ReduceOp::RedOpType op) {
          (type != at::kBool && type != at::kUInt16 && type != at::kUInt32 && type != at::kUInt64);
 }
 
-// Whether Gloo supports the combination and computes it in the same way. In everything else the
-// backends must agree.
+// Whether Gloo supports the combination and computes it as MPI does. The suite for Gloo leaves out
+// all others.
 bool gloo_has(at::ScalarType type, ReduceOp::RedOpType op) {
   static const std::set<at::ScalarType> kGloo = {at::kChar, at::kByte,  at::kInt,   at::kLong,
                                                  at::kHalf, at::kFloat, at::kDouble};

@@ -156,7 +156,7 @@ int in_flight(const tests::BackendPtr& world) {
   return 0;
 }
 
-// Prints what the other ranks learn about it.
+// Runs the operation and prints the error with which it ends, and after how long.
 int report(c10d::Backend& group, const std::function<WorkPtr()>& operation) {
   const auto began = Clock::now();
   try {

@@ -157,11 +157,11 @@ def all_reduce_large(rank, size):
     return same(tensor[::99991].clone(), torch.full((11,), size * (size + 1) / 2))
 
 
-LARGE = 2_700_007  # elements of float32: more than one call passes to Open MPI
+LARGE = 2_700_007  # elements of float32: more than muster passes to Open MPI in one call
 
 
 def large(rank, parts=1):
-    """Values differ between positions, and sums are exact."""
+    """Returns values that differ between positions. Their sums are exact."""
     return (torch.arange(parts * LARGE) % 1009 + rank).float()
 
 
@@ -359,7 +359,8 @@ def all_to_all_single_with_nothing_for_some(rank, size):
 
 
 def nobody_passes_before_the_last_comes(rank, size, barrier):
-    """The last rank arrives late, and creates a file just before."""
+    """Checks that no rank leaves the barrier early: the last rank is late and creates a file just before it enters, so every rank must see that file
+    afterwards."""
     name = [tempfile.mktemp(prefix="muster-barrier-") if rank == 0 else None]
     dist.broadcast_object_list(name, src=0)
     if rank == size - 1:

@@ -103,7 +103,7 @@ def split_of_a_split(rank, size):
 
 @case()
 def splits_of_the_same_ranks(rank, size):
-    """Each group gets its own name, whichever groups are gone."""
+    """Each group gets a name of its own, even if another one with the same ranks was destroyed."""
     one, two = (dist.split_group(split_ranks=[list(range(size))]) for _ in range(2))
     dist.destroy_process_group(one)
     three = dist.split_group(split_ranks=[list(range(size))])
@@ -216,7 +216,7 @@ for label, calls in FUNCTIONAL.items():
 
 @case()
 def compiled_with_a_collective(rank, size):
-    """A compiled graph with a collective in it. Uses "eager", because not every host has a C++ compiler."""
+    """A collective works inside a compiled graph. The backend is "eager", because not every host has a C++ compiler."""
 
     @torch.compile(backend="eager", fullgraph=True)
     def double_sum(tensor):

@@ -19,7 +19,7 @@ STEPS = 3
 
 
 class Net(nn.Module):
-    """Two layers and a buffer. No output uses `extra` unless it is requested."""
+    """Two layers with a batch normalisation between them. `extra` adds a layer that the output does not use."""
 
     def __init__(self, extra=False):
         super().__init__()
@@ -161,7 +161,8 @@ def ddp_own_hook(rank, size):
 
 
 def near_uncompressed(wrapped, rank):
-    """Half of the bits are lost in transfer, whatever the order of the sum."""
+    """Checks that the weights are close to those without compression. They are not equal, because half of the bits of each gradient are lost in
+    transfer."""
     torch.testing.assert_close(weights(train(wrapped, rank)), weights(train(DistributedDataParallel(model()), rank)), rtol=0.02, atol=0.002)
 
 
@@ -337,7 +338,7 @@ def sampler_gives_every_item_once(rank, size):
 
 @case()
 def loader_with_processes_of_its_own(rank, size):
-    """Forked children must neither touch MPI nor finalise it."""
+    """The loader's forked processes must neither call MPI nor finalise it."""
     data = torch.utils.data.TensorDataset(torch.arange(8))
     got = torch.cat([item for (item,) in torch.utils.data.DataLoader(data, batch_size=2, num_workers=2)])
     total = got.sum()

@@ -38,7 +38,7 @@ def late():
 
 
 def once():
-    """There is one server in a private folder, and none without such a folder or in a child process."""
+    """Checks that a process has one server if there is a private folder, and none without such a folder or in a child process."""
     assert servers() == 0, "there was no MUSTER_RECORDERS"
     wide, private = FOLDER / "wide", FOLDER / ("private" + "e" * 120)
     for folder, mode in ((wide, 0o750), (private, 0o700)):

@@ -1,4 +1,4 @@
-"""Faults that ranks must survive, and things that must not go wrong, over "mpi". usage:
+"""Faults that the other ranks must survive, and jobs that must succeed, over "mpi". usage:
 trouble.py FAULT."""
 import os
 import resource
@@ -57,8 +57,8 @@ def late():
 
 
 def raises():
-    """One rank fails in its own code while the others wait for it with the default time-out of
-    half an hour."""
+    """Rank 1 fails in its own code while the others wait for it with the default time-out of half
+    an hour."""
     dist.init_process_group("mpi")
     all_reduce()
     if dist.get_rank() == 1:
@@ -98,7 +98,7 @@ def begin_with_gloo(port, backwards=False):
 
 
 def beside_gloo():
-    """A group over MPI in a job whose default backend is Gloo."""
+    """Makes a group over MPI in a job whose default backend is Gloo."""
     _, size = begin_with_gloo(29512)
     group = dist.new_group(backend="mpi")
     tensor = torch.ones(3)
@@ -116,7 +116,8 @@ def other_numbers():
 
 
 def by_device():
-    """The other way to name the backend; it uses a store and a rendezvous."""
+    """Names the backend in the other possible way, by device. PyTorch then uses a store and a
+    rendezvous."""
     rank, size = os.environ["OMPI_COMM_WORLD_RANK"], os.environ["OMPI_COMM_WORLD_SIZE"]
     os.environ.update(RANK=rank, WORLD_SIZE=size, MASTER_ADDR="127.0.0.1", MASTER_PORT="29514")
     dist.init_process_group("cpu:mpi", timeout=TIMEOUT)
@@ -134,14 +135,14 @@ def first_group_of_some():
 
 
 def not_waited_for():
-    """The callback of an operation is Python code, and the script ends before the operation
-    does."""
+    """The script ends before the operation does. The operation's callback, which is Python code,
+    must still be called."""
     dist.init_process_group("mpi", timeout=TIMEOUT)
     dist.all_reduce(torch.ones(1 << 20), async_op=True).get_future().then(lambda done: print("good", flush=True))
 
 
 def refused_groups():
-    """Checks what docs/python.md says that PyTorch does for "mpi"."""
+    """Checks that PyTorch refuses the two kinds of groups that docs/python.md names."""
     dist.init_process_group("mpi", timeout=TIMEOUT)
     told = []
     for options in ({"backend": "gloo"}, {"ranks": [0, 1], "use_local_synchronization": True}):
@@ -170,7 +171,7 @@ def cycle(number):
         if group is not None and group != dist.GroupMember.NON_GROUP_MEMBER:
             dist.all_reduce(torch.ones(16), group=group)
             dist.destroy_process_group(group)
-    if number % 50 == 49:  # and the default group
+    if number % 50 == 49:  # the default group too
         dist.destroy_process_group()
         dist.init_process_group("mpi", timeout=TIMEOUT)
 
@@ -179,7 +180,7 @@ def cycles():
     count = int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     dist.init_process_group("mpi", timeout=TIMEOUT)
-    for number in range(100):  # create what is created only once
+    for number in range(100):  # so that everything that is created only once exists
         cycle(number)
     memory, files = usage()
     for number in range(count):
@@ -215,8 +216,8 @@ def mpi4py_second():
 
 
 def mpi4py_single():
-    """The program initialised MPI for a single thread, so the backend cannot be used and reports
-    that."""
+    """The program initialises MPI for a single thread, so the backend cannot be used and must
+    report that."""
     import mpi4py
 
     mpi4py.rc.thread_level = "single"

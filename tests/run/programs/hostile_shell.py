@@ -4,7 +4,8 @@
     {"command": REGEX, "line": REGEX, "set": [[PATH, VALUE], ...], "replace": [[OLD, NEW], ...], "before": SAY, "instead": SAY, "after": SAY}
 
 A rule applies to commands and to lines of standard output that its expressions match. `set` changes fields of a line's JSON, `replace`
-its bytes. SAY is a list of texts (bytes as Latin-1) or of [TEXT, TIMES]. `err` is written to standard error when the command starts.
+its bytes. SAY is a list whose elements are a text (bytes as Latin-1) or [TEXT, TIMES]. Two more keys are `err`, a SAY that is written to
+standard error when the command starts, and `code`, the exit code.
 """
 import json
 import os
@@ -30,7 +31,7 @@ def write(data, fd):
 
 
 def changed(value, path, new):
-    """Returns the value with a part replaced. A path that does not exist changes nothing."""
+    """Returns the value with the part at `path` replaced. Adds keys that an object lacks. If the path leads nowhere else, changes nothing."""
     if not path:
         return new
     try:
@@ -83,7 +84,7 @@ def main():
     if any("line" in rule for rule in rules):
         for line in child.stdout:
             pass_on(line, rules)
-    else:  # the other side need not send lines
+    else:  # the output need not consist of lines
         while data := os.read(child.stdout.fileno(), 65536):
             write(data, 1)
     os._exit(next((rule["code"] for rule in rules if "code" in rule), child.wait() & 255))

@@ -1,9 +1,9 @@
-// Shared by the training programs: a linear model, data that depend on the rank, and what the tests
-// need to see.
+// What the training programs share: a linear model, data that depend on the rank, and the output
+// that the tests read.
 //
 // The data are small integers and the learning rate is a power of two, so that every sum is exact
-// in a double. So the weights are equal to the last bit, in whatever order an engine adds the
-// gradients.
+// in a double. So the weights are equal to the last bit, no matter in which order an engine adds
+// the gradients.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ namespace linear_model {
 using Vector = std::array<double, 3>;
 
 constexpr int kSteps = 5;    // more steps would exceed the precision of a double
-constexpr int kSamples = 4;  // of each rank
+constexpr int kSamples = 4;  // per rank
 constexpr double kRate = 1.0 / 64;
 constexpr Vector kTruth = {1, -2, 3};
 
@@ -55,7 +55,7 @@ struct Place {
 //   show NAME ...                 each rank prints these environment variables
 //   forever                       train until a signal ends it; prints "up" after the first step
 //   fail RANK CODE [RANK CODE]    like forever, but at step 20 these ranks exit with the code;
-//                                 -11: by signal 11
+//                                 a code of -11 means: by signal 11
 //   abort RANK CODE [MESSAGE]     the same, but the rank prints the message to standard error and
 //                                 ends all ranks, as MPI_Abort does
 struct Wishes {

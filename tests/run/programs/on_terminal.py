@@ -1,7 +1,7 @@
 """Runs a command on a new terminal, for at most SECONDS: on_terminal.py SECONDS COMMAND...
 
-Prints JSON: the terminal's output (bytes as Latin-1), the exit code, and the peak memory of the command and of the processes that it
-waited for.
+Prints JSON: the terminal's output (bytes as Latin-1), whether the command had to be killed at the deadline, its exit code, and the peak
+memory of the command and of the processes that it waited for.
 """
 import json
 import os

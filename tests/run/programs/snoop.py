@@ -20,7 +20,7 @@ def tells(path):
 
 
 def lets_in(address):
-    """Tries to connect to a Unix socket of the other user."""
+    """Returns whether this process can connect to a Unix socket of the other user."""
     for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
         try:
             with socket.socket(socket.AF_UNIX, kind) as connection:

@@ -1,6 +1,7 @@
 """Trains a linear model with DistributedDataParallel: an ordinary script that does not use muster.
 
-The data are those of linear_model.hpp. The loss is scaled so that DDP's mean of the gradients is their sum.
+The data are those of linear_model.hpp. The loss is multiplied by the number of ranks, so that DDP's mean of the gradients equals their sum
+for the plain loss.
 """
 import os
 import socket

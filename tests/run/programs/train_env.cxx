@@ -18,7 +18,8 @@ std::string variable(const char* name) {
   return value;
 }
 
-// As torch's env:// does: rank 0 serves the store unless torchrun's agent already does.
+// Connects to the store as torch's env:// does. Rank 0 serves it unless torchrun's agent already
+// does.
 c10::intrusive_ptr<c10d::TCPStore> join(const linear_model::Place& place) {
   const char* agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
   c10d::TCPStoreOptions options;

@@ -6,7 +6,7 @@
 
 namespace {
 
-// The rank among those on this host, according to MPI.
+// Returns this process's rank among those on its host, according to MPI.
 int local_rank() {
   MPI_Comm host{};
   int rank = 0;

@@ -8,7 +8,7 @@
 namespace muster::test {
 namespace {
 
-// The state after each step of an uninterrupted training, from step 0 on.
+// Returns the state after each step of an uninterrupted training, from step 0 on.
 std::vector<std::string> expected(int steps) {
   const Training training;
   torch::manual_seed(7);
@@ -245,7 +245,7 @@ TEST_F(CheckpointTest, TheNewestGoodOneIsUsedAndTheDamagedNamed) {
   EXPECT_EQ(training.bytes(), all[2]);
 }
 
-// Rejected checkpoints do not count towards those to keep, and the newest save stays.
+// Rejected checkpoints do not count towards those to keep, and what was saved last stays.
 TEST_F(CheckpointTest, ASaveBelowDamagedStepsStays) {
   CheckpointOptions one = options();
   one.keep = 1;
@@ -263,7 +263,8 @@ TEST_F(CheckpointTest, ASaveBelowDamagedStepsStays) {
   EXPECT_EQ(checkpoints.resume()->step, 14);
 }
 
-// Trains one step from the present state, and replaces step 1 by the result.
+// Resumes, trains one step and saves the result as step 1, in place of an earlier step 1. Returns
+// the state.
 std::string save_step_1(const CheckpointOptions& options, int seed, bool& kept) {
   Checkpoints checkpoints(join(), group(), options);
   const Training training;
@@ -333,9 +334,10 @@ TEST_F(CheckpointTest, AnotherModelIsRefusedByName) {
   EXPECT_NE(refusal(other).find("which this program does not have"), std::string::npos);
 }
 
-constexpr int kSteps = 3;  // one more than are kept
+constexpr int kSteps = 3;  // one more than CheckpointOptions::keep
 
-// Runs in a separate process: three steps, each saved. Writes a byte to `told` once a step is kept.
+// Runs in a separate process. Trains kSteps steps and saves each. Writes the number of each kept
+// step to `told` as a byte, and at the end the number of calls.
 [[noreturn]] void train_and_save(const std::string& folder, int told, Mishap mishap, long at) {
   const auto job = join();
   CheckpointOptions options{.folder = folder, .warn = [](const std::string&) {}};
@@ -360,7 +362,7 @@ constexpr int kSteps = 3;  // one more than are kept
   ::_exit(::syscall(SYS_write, told, &count, sizeof count) == sizeof count ? 0 : 3);
 }
 
-// The same, but saves step 1 once more.
+// Does the same for a step 1 that replaces an earlier one.
 [[noreturn]] void replace_step(const std::string& folder, int told, Mishap mishap, long at) {
   arm(folder, mishap, at);
   bool kept = false;
@@ -378,8 +380,8 @@ constexpr int kSteps = 3;  // one more than are kept
 using Work = void (*)(const std::string& folder, int told, Mishap mishap, long at);
 
 struct Outcome {
-  int last_kept = 0;  // number of steps that were reported as kept
-  long calls = 0;     // number of calls until its end
+  int last_kept = 0;  // the last step that was reported as kept; 0 if none was
+  long calls = 0;     // number of calls of a process that succeeded
   int status = 0;
 };
 
@@ -429,7 +431,7 @@ TEST_P(CrashTest, NothingThatWasKeptIsLostAtAnyCall) {
     const int64_t step = found ? found->step : 0;
     ASSERT_GE(step, outcome.last_kept) << "call " << at;
     ASSERT_EQ(training.bytes(), all[static_cast<size_t>(step)]) << "call " << at;
-    // Training continues from there to its end, and no unfinished files are left.
+    // The training must continue from there to its end, and leave no unfinished files.
     if (!found) torch::manual_seed(7);
     for (int64_t next = step + 1; next <= kSteps; ++next) {
       training.step();

@@ -32,7 +32,8 @@ std::string error_of(const std::function<void()>& act) {
   }
 }
 
-// Saves one step for each byte that it reads, and answers each with a line.
+// Runs a job that saves one step for each byte that it reads from `in`, and writes a line to `out`
+// after each.
 [[noreturn]] void serve_job(const std::string& folder, const std::string& run, int in, int out) {
   const auto answer = [out](const std::string& text) {
     const std::string line = first_line(text) + "\n";

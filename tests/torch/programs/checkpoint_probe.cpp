@@ -20,7 +20,7 @@ constexpr int64_t kSamples = 240;
 constexpr int64_t kBatch = 24;
 constexpr int64_t kSaveEvery = 5;
 
-// FULL_FROM=STEP: from that step on, the disk of FULL_RANK is full.
+// Implements FULL_FROM=STEP and FULL_RANK=RANK: from that step on, that rank's disk is full.
 void fill_disk(int rank, int64_t step) {
   const char* from = std::getenv("FULL_FROM");
   const char* who = std::getenv("FULL_RANK");
@@ -32,7 +32,7 @@ void fill_disk(int rank, int64_t step) {
   if (::setrlimit(RLIMIT_FSIZE, &none) != 0) throw std::runtime_error("setrlimit");
 }
 
-// The bits of the weights as a number.
+// Returns a hash of the bits of the weights.
 uint64_t fingerprint(const torch::nn::Module& model) {
   uint64_t value = 14695981039346656037U;
   for (const auto& tensor : model.parameters()) {
@@ -55,7 +55,7 @@ void train(const std::string& folder, int64_t steps, const std::string& backend,
                               torch::nn::Linear(width, 1));
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
   torch::manual_seed(static_cast<uint64_t>(100 + job.rank));  // for dropout
-  // A small value, so that several ranks write.
+  // `shard_bytes` is small, so that several ranks write.
   muster::Checkpoints checkpoints(job, group, {.folder = folder, .shard_bytes = 4096});
   checkpoints.track("model", model.ptr());
   checkpoints.track("optimizer", optimizer, model.ptr());

@@ -27,7 +27,8 @@ class CheckpointTest : public testing::Test {
  protected:
   CheckpointTest() {
     torch::set_num_threads(1);
-    // In memory if possible: the effect of a crash is simulated, and a real disk is slow.
+    // Use a folder in memory if possible. Crashes are only simulated, so no real disk is needed,
+    // and one would be slow.
     const fs::path base = fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
     std::string form = (base / "muster-test-checkpoints.XXXXXX").string();
     folder = ::mkdtemp(form.data());

@@ -18,7 +18,7 @@ namespace muster::test {
 namespace {
 
 struct Undo {
-  std::string from, to;  // a completed rename
+  std::string from, to;  // of a completed rename
 };
 
 struct World {
@@ -41,7 +41,7 @@ World& world() {
   return *one;
 }
 
-// The path of a call relative to a folder's descriptor.
+// Returns the full path, for a call that takes a path relative to a folder's descriptor.
 std::string resolved(int folder, const char* path) {
   if (path == nullptr) return {};
   if (path[0] == '/' || folder == AT_FDCWD) return path;
@@ -56,12 +56,13 @@ std::string path_of(int fd) {
   return known == world().open.end() ? "" : known->second;
 }
 
-// If the file no longer exists, there is nothing to undo.
+// Empties a file whose bytes exist only in memory. Does nothing if the file no longer exists.
 void forget_content(const std::string& path) {
   ::syscall(SYS_truncate, path.c_str(), 0);
 }
 
-// Undoes the latest change first, as if the journal had never been written.
+// Undoes all changes that exist only in memory, the latest first, as if the journal had never been
+// written.
 void lose_unsynced() {
   World& w = world();
   for (auto name = w.made.rbegin(); name != w.made.rend(); ++name) {
@@ -89,7 +90,8 @@ bool needs_room(const std::string& call) {
   return call == "write" || call == "create" || call == "mkdir" || call == "fsync";
 }
 
-// Whether the call must fail, with errno set. May not return.
+// Counts a call, and returns whether it must fail; errno is then set. If the process must die at
+// this call, does not return.
 bool strikes(const std::string& call, const std::string& path) {
   World& w = world();
   const std::lock_guard lock(w.mutex);

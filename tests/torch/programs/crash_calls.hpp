@@ -8,9 +8,9 @@ namespace muster::test {
 
 enum class Mishap {
   none,        // only counts
-  kill,        // the process ends before the call
-  torn,        // half of a write is done, then the process ends
-  power,       // the process ends, and unsynced bytes and changes of folders are lost
+  kill,        // the process dies before the call
+  torn,        // half of a write is done, then the process dies
+  power,       // the process dies, and unsynced bytes and changes of folders are lost
   full_disk,   // this and all later calls that need room fail with ENOSPC
   bad_sector,  // only this call fails with EIO
 };

@@ -107,7 +107,8 @@ inline Tensor trained(const Group& group, const DistributedDataParallelOptions& 
   return weights(*net.module());
 }
 
-// Computes the steps of all ranks in one process; rank r has 2 + r batches.
+// Computes in one process the steps of three ranks, where rank r has 2 + r batches. Returns the
+// weights.
 inline Tensor uneven_alone(bool by_initial_size) {
   const auto net = seeded_net();
   torch::optim::SGD optimizer(net->parameters(), 0.1);

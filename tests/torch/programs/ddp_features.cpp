@@ -1,6 +1,7 @@
-// The promises of DistributedDataParallel and SyncBatchNorm, one case each, on three ranks: with
-// three, multiplying by the reciprocal and dividing round differently. Prints "CASE ok" or "CASE
-// FAILED: why". With the argument "mpi" it runs over MPI, started by its mpirun with MASTER_PORT.
+// The promises of DistributedDataParallel and SyncBatchNorm, one case each. There are three ranks,
+// because dividing by three and multiplying by its reciprocal round differently. Prints "CASE ok"
+// or "CASE FAILED: why". With the argument "mpi" it runs over MPI, started by its mpirun with
+// MASTER_PORT.
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -127,8 +128,8 @@ void user_hook(const Group& group) {
   expect(text.find("compression") != text.npos, "a hook and compression together: " + text);
 }
 
-// A Gloo group that is named "mpi", so that muster's own hook is used, but sums are added in Gloo's
-// order.
+// Uses a Gloo group that is named "mpi". muster's own hook is then used, but sums are added in
+// Gloo's order, so that the bits can be compared.
 void average_hook(const Group& /*group*/) {
   const auto gloo = muster::test::gloo_group();
   const auto mpi = muster::test::gloo_group(c10d::ProcessGroup::BackendType::MPI);
@@ -343,7 +344,8 @@ struct ReturnsOpaque : nn::Module {
   nn::Linear left = register_module("left", nn::Linear(4, 3));
 };
 
-// The loss uses one of two outputs. Parameters behind the other get no gradient, twice in a row.
+// The loss uses one of two outputs. Parameters behind the other output must get no gradient, in two
+// steps in a row.
 template <class Output, class First>
 void one_of_two(const Group& group, First first, const std::string& what) {
   DistributedDataParallel net(std::make_shared<Returns<Output>>(), group,

@@ -61,8 +61,8 @@ void after_join(const Group& group) {
   expect_same_on_all(group, gradient, "a gradient after join");
 }
 
-// Rank 0 has used one half of the model before its data ended. The others' next step uses only the
-// other half.
+// In its only step, rank 0 uses one half of the model. The other ranks' second step uses only the
+// other half, so the first half must get no gradient in it.
 void join_unused(const Group& group) {
   DistributedDataParallel net(std::make_shared<Either>(), group, {.find_unused_parameters = true});
   const int steps = group->getRank() == 0 ? 1 : 2;
@@ -76,8 +76,8 @@ void join_unused(const Group& group) {
          "what a rank that is through has used counts as used");
 }
 
-// Forward passes without gradients, the first one right after the step in which the buckets' order
-// is learnt.
+// Ranks may run forward passes without gradients inside join. The first one comes right after the
+// step in which the order of the buckets is learnt.
 void join_evaluates(const Group& group) {
   DistributedDataParallel<Net> net(seeded_net(), group);
   const auto loop = [&] {

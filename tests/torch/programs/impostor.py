@@ -12,6 +12,6 @@ os.environ["GLOO_SOCKET_IFNAME"] = "eth0"
 patience = datetime.timedelta(seconds=20)
 store = dist.TCPStore(address, int(port), 2, False, patience)
 group = dist.ProcessGroupGloo(dist.PrefixStore(f"{prefix}muster/0", store), 1, 2, patience)
-group.barrier().wait()  # as libmuster's ranks do without a key
+group.barrier().wait()  # what libmuster's ranks do if they have no key
 group.allreduce([torch.ones(3)]).wait()
 print("joined", flush=True)

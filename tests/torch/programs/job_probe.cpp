@@ -22,7 +22,7 @@ void who(const muster::Job& job) {
   std::printf("%s\n%s: %s\n", job.describe().c_str(), choice.backend.c_str(), choice.why.c_str());
 }
 
-// Makes two groups at once. What one stores must not be mixed up with the other's.
+// Makes two groups that exist at the same time. What they store must not be mixed up.
 void group(const muster::Job& job, const std::string& backend, int timeout_ms, bool hold) {
   const muster::GroupOptions options{.timeout = std::chrono::milliseconds(timeout_ms)};
   const auto first = job.group(backend, options);

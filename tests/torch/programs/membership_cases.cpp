@@ -104,7 +104,8 @@ TEST_F(SignedStoreTest, TellsWhetherTwoRanksKnowTheSame) {
   EXPECT_EQ(store->digest(), other.digest());
 }
 
-// Its second process has the same key and signs a second address. The other ranks know the first.
+// The second process of a rank has the same key and signs a second address. The other ranks may
+// know only the first address.
 TEST_F(SignedStoreTest, TellsThatARankWasStartedTwice) {
   SignedStore first(bare, kKey);
   first.set("rank1", Bytes{1});
@@ -114,7 +115,7 @@ TEST_F(SignedStoreTest, TellsThatARankWasStartedTwice) {
   (void)store->get("rank1");
   EXPECT_NE(store->digest(), second.digest());
   first.set("rank1", Bytes{1});
-  (void)second.get("rank1");  // its own value counts, not the one that a stranger has restored
+  (void)second.get("rank1");  // counts its own value, not the old one that is there again
   EXPECT_NE(store->digest(), second.digest());
 }
 
@@ -172,7 +173,7 @@ class SaidLinks : public Links {
   std::string agreed_;
 };
 
-// What each of three ranks threw. All are connected over Gloo, on two networks.
+// Returns by rank what it threw, or "". All ranks are connected over Gloo, on two networks.
 std::vector<std::string> prove(const std::vector<JobKey>& keys,
                                const std::vector<std::string>& agreed) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
@@ -194,7 +195,7 @@ std::vector<std::string> prove(const std::vector<JobKey>& keys,
       } catch (const NotOfThisJob& error) {
         said = error.what();
       }
-      // Wait for the others, because a rank that leaves closes its connections.
+      // Wait for the other ranks, because a rank that leaves closes its connections to them.
       store->add("done", 1);
       while (store->add("done", 0) < size) std::this_thread::yield();
       return said;
@@ -263,7 +264,7 @@ class InMemory : public c10d::Backend {
   std::size_t done_ = 0;
 };
 
-// What rank 0 and rank 1 throw.
+// Returns what rank 0 and rank 1 throw.
 std::pair<std::string, std::string> prove_in_memory(Mail& mail, Links& first, Links& second) {
   const auto said = [&](int rank, Links& links) -> std::string {
     InMemory backend(rank, mail);
@@ -309,7 +310,7 @@ TEST(Membership, IsRefusedIfSomebodyIsBetweenTwoRanks) {
   EXPECT_TRUE(said.second.starts_with(
       "rank 0 belongs to this job, but rank 1 is not connected to it directly\n"))
       << said.second;
-  // The connection is closed, so it is not left alone with a stranger.
+  // Rank 1 has closed the connection, so rank 0 does not go on with a stranger.
   EXPECT_EQ(said.first, "closed");
 }
 
@@ -333,7 +334,7 @@ class Socket {
   ~Socket() { ::close(number_); }
 
   [[nodiscard]] int number() const { return number_; }
-  // The address that was used for bind or connect.
+  // Returns the socket's own address, after bind or connect.
   [[nodiscard]] sockaddr_in address() const {
     sockaddr_in own{};
     socklen_t length = sizeof own;

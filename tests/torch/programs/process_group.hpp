@@ -9,7 +9,7 @@ namespace muster::test {
 
 constexpr std::chrono::seconds kTimeout{30};
 
-// `shown_as`: the name under which the group's backend is known, whatever it really is.
+// Returns a group over Gloo. `shown_as` is the backend that the group claims to have.
 inline c10::intrusive_ptr<c10d::ProcessGroup> gloo_group(
     c10d::ProcessGroup::BackendType shown_as = c10d::ProcessGroup::BackendType::GLOO) {
   const auto gloo = muster::join().group("gloo", {.timeout = kTimeout});

@@ -145,7 +145,8 @@ TEST_F(SafetensorsTest, AFileThatCannotBeWrittenIsNamedAndTheOldOneStays) {
   }
 }
 
-// In a directory that all users may write to, such as /tmp, another user can guess names.
+// In a directory that all users may write to, such as /tmp, another user could guess the name of a
+// temporary file and put a link there.
 TEST_F(SafetensorsTest, ALinkPlantedBesideTheFileIsNotFollowed) {
   const std::string victim = folder + "/victim";
   std::ofstream(victim) << "precious";

@@ -18,7 +18,7 @@ struct Options {
   int steps = 2000;
   int cells = 4096;
   int check_every = 10;
-  int steady_rank = -1;       // the rank that looks at its own cells only to decide that it is done
+  int steady_rank = -1;       // the rank that decides from its own cells alone that it is done
   int material_rank = -1;     // waits for a table of materials before it starts
   bool report_each_step = false;
   std::string viewer;         // RANK:STEP at which a viewer is started that reads a named pipe

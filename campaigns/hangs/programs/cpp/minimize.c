@@ -65,7 +65,7 @@ static int env_rank(void) {
   return 0;
 }
 
-/* The input comes from another job. */
+/* Waits for the input, which comes from another job. */
 static void wait_for_input_deck(void) {
   onset();
   while (access("/tmp/minimize.deck", R_OK) != 0) sleep(1);
