@@ -1,5 +1,7 @@
 """Waiting for an event, with a deadline."""
 import os
+import re
+import subprocess
 import time
 
 # Deadlines in the tests are for a quiet machine. They are multiplied by this factor, so that only a hang exceeds them, not a busy
@@ -25,6 +27,22 @@ def given_time(argv):
         return words  # the command concerns only this machine
     place = ours.index("-H") if "-H" in ours else verbs[0] + 1
     return [*words[:place], "--answer-within", "45", *words[place:]]
+
+
+def line_given_time(line):
+    """Like given_time, for a line that is typed in a terminal."""
+    if PATIENCE == 1 or "--answer-within" in line:
+        return line
+    return re.sub(r"\bmuster (run|check)\b", r"muster \1 --answer-within 45", line)
+
+
+def run_mpirun(words, **options):
+    """subprocess.run() for a bare mpirun. Runs it again if it does not end in time, because that of Open MPI 5 may hang after its ranks
+    have ended (openpmix/prrte#1839)."""
+    try:
+        return subprocess.run(words, **options)
+    except subprocess.TimeoutExpired:
+        return subprocess.run(words, **options)
 
 
 def until(what, condition, within):

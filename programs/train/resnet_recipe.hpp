@@ -1,4 +1,5 @@
-// The recipe of all ResNets: CIFAR-10, its normalisation, and the choice of the first layer.
+// The recipe for all ResNets: CIFAR-10, the normalisation (ImageNet's for pretrained weights), and
+// the choice of the first layer.
 #pragma once
 
 #include "programs/resnet.hpp"

@@ -17,8 +17,9 @@ namespace muster::agent {
 // large for a CPU mask.
 [[nodiscard]] Result<cpu_set_t> parse_cpu_list(std::string_view text);
 
-// Binds this process to those CPUs near the rank's GPU that it may use; the program that it starts
-// inherits this. Returns an empty text on success, otherwise a message for the user.
+// Binds this process to the CPUs near the rank's GPU, as far as its affinity mask allows them. The
+// program that the process starts inherits the binding. Returns an empty text on success, otherwise
+// a message for the user.
 [[nodiscard]] std::string bind_near_gpu(std::span<const facts::Gpu> gpus,
                                         const rankenv::Environment& environment, int local_rank);
 

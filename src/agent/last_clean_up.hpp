@@ -1,4 +1,4 @@
-// Cleans up on a host after a run, when nobody waits for this host any more.
+// Cleans up on a host after a run, once the launcher no longer waits for the host.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Describes which hosts cannot reach which others in as few groups as possible. A firewall on one
+// Groups the failed connections between hosts into as few findings as possible. A firewall on one
 // of 16 hosts should be one finding and not 15.
 #pragma once
 

@@ -40,8 +40,9 @@ struct Completion {
 // `words` are what follows "muster". The last one is being typed and may be empty.
 [[nodiscard]] Completion complete(const CLI::App& app, const Words& words);
 
-// The answer for a shell's function: how to proceed, then one line per candidate that begins with
-// what was typed. A tab separates a candidate from its description.
+// The output that the completion scripts read. The first line tells them how to use the rest. Then
+// follows one line for each candidate that begins with the typed text; a tab separates the
+// candidate from its description.
 [[nodiscard]] std::string answer_text(const Completion& completion);
 
 // The ways to complete a list such as "n1:4,n": what precedes its last entry, followed by one of

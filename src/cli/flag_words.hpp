@@ -30,7 +30,8 @@ namespace muster::cli {
 // The words for the `muster run` inside the Slurm job.
 [[nodiscard]] Words slurm_job_words(const Words& words);
 
-// The stored words. Flags that were typed together with --again replace the same flags in them.
+// The command line for --again: the stored one, in which the flags that were typed beside --again
+// replace their stored values.
 [[nodiscard]] Words again_words(const Words& stored, const Words& typed);
 
 }  // namespace muster::cli

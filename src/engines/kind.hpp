@@ -85,7 +85,8 @@ struct Kind {
   bool restarts_ranks = false;      // always restarts ranks by itself, so muster does not
   // With --nnodes MIN:MAX it restarts ranks and continues with fewer hosts by itself.
   bool is_elastic = false;
-  // The value of its rendezvous flag that opens a port to all networks; empty if it has none.
+  // The rendezvous backend that listens on all interfaces, such as "c10d". Empty if the engine has
+  // no such backend.
   std::string_view open_rendezvous = {};
 
   std::string_view package = {};         // name on PyPI

@@ -20,7 +20,7 @@
 
 namespace muster::explain {
 
-// A line that shows a failure of the catalogue.
+// A log line that matches a pattern of one of the catalogue's failures.
 struct Sighting {
   Place place;
   Origin origin;

@@ -20,7 +20,8 @@ struct Request {
   std::vector<RankProcesses> ranks;
   std::string recorders;                   // folder with the sockets of the ranks' recorders
   std::chrono::milliseconds window{1000};  // time from the first to the second look
-  // How often to ask the recorders between the two looks, to measure shares of time. 0: never.
+  // The interval at which to ask the recorders, between the two looks, whether a collective is
+  // running. This gives the share of time that is spent in collectives. 0: do not ask.
   std::chrono::milliseconds sample_every{0};
   // If false, inspect() only looks at states, times and counts: it starts no other program and
   // stops no process.

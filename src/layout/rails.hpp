@@ -46,8 +46,9 @@ struct HostRails {
 [[nodiscard]] bool is_rail(const Placement& placement, const facts::RdmaPort& port);
 [[nodiscard]] bool has_active_port(const facts::Facts& host);
 
-// Whether an active RDMA port belongs to this interface. For InfiniBand, every IPoIB interface
-// counts; RoCE also needs an IPv4 GID on the interface.
+// Whether this interface has an active RDMA port. The kernel does not say which InfiniBand port an
+// IPoIB interface uses, so any active InfiniBand port of the host counts. A RoCE port counts if it
+// has a usable IPv4 GID on this interface.
 [[nodiscard]] bool has_rdma(const facts::Facts& host, const facts::Interface& interface);
 
 }  // namespace muster::layout

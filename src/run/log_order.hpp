@@ -36,7 +36,7 @@ class StoredLog {
   // Gets a part of the output. Returns false when it wants no more.
   using Take = std::function<bool(sys::Stream stream, std::string_view bytes)>;
 
-  // Skips output older than `since_s`.
+  // Skips output from before the Unix time `since_s`, in seconds; 0 skips nothing.
   explicit StoredLog(const std::string& folder, double since_s = 0);
   StoredLog(const StoredLog&) = delete;
   StoredLog& operator=(const StoredLog&) = delete;

@@ -155,8 +155,8 @@ class Prover {
            agreed_;
   }
 
-  // One of the two ranks has opened the connection, and the other must have accepted exactly that
-  // one.
+  // Checks that the other rank has the key, and that nobody relays between us: one side must have
+  // opened the connection, and the other side must have accepted that same connection.
   void check(int other, const Proof& proof) const {
     if (!key_.is_signature(proof.signature, text("member", other, own(), proof.opened))) {
       throw stranger(other);

@@ -313,8 +313,8 @@ std::optional<Verdict> judge_rendezvous(const Case& the) {
       std::find_if(the.waits.gatherings.begin(), the.waits.gatherings.end(),
                    [](const Gathering& g) { return g.what == Gathering::What::kRendezvous; });
   if (found == the.waits.gatherings.end()) return std::nullopt;
-  // If most ranks are in a collective, they have met and left the others behind. Other rules judge
-  // that.
+  // If most ranks are in a collective, their rendezvous is over, and the others are late for
+  // something else. Other rules judge that.
   if (the.waits.gatherings.front().what == Gathering::What::kCollective) return std::nullopt;
   if (found->missing.empty()) return judge_full_rendezvous(the, *found);
   const Ranks& missing = found->missing;

@@ -390,6 +390,12 @@ void read_native_frame(const std::string& function, StackReading& reading) {
   if (is_lock_function(function)) reading.lock = true;
   if (function == "exit" || function == "__run_exit_handlers" || function == "Py_FinalizeEx") {
     reading.leaves = true;
+    // An exit handler of an MPI backend polls what is outstanding. The program itself calls
+    // nothing.
+    if (is_in(kMpiMessages, reading.operation)) {
+      reading.in = In::kUnknown;
+      reading.operation.clear();
+    }
   }
   if (function == "waitpid" || function == "wait4" || function == "__wait4") reading.child = true;
   if (function.starts_with("PyOS_Readline") || function == "readline" || function == "rl_getc" ||

@@ -392,8 +392,10 @@ def test_a_program_that_ends_itself_while_the_engine_kills_it_is_heard_to_the_en
     os.mkfifo(tmp_path / "go")
     shim = place.start(["sh", "-c", f"echo up; read line < {tmp_path}/go; echo my last words >&2; exit 7"])
     assert place.lines(1) == [b"up"]
+    go = os.open(tmp_path / "go", os.O_WRONLY)  # returns when the program reads
     os.killpg(shim.pid, signal.SIGKILL)
-    (tmp_path / "go").write_text("go\n")
+    os.write(go, b"go\n")
+    os.close(go)
     shim.communicate(timeout=TIMEOUT)
     assert place.bytes(1, "err") == b"my last words\n"
     end = place.events()[1]

@@ -88,7 +88,7 @@ def test_lab_hosts_have_muster_bench(two):
 def test_two_runs_compared(two):
     for rate, name in (("100mbit", "a"), ("10mbit", "b")):
         two.link("n[1-2]", "--rate", rate)
-        script = (f"cd && env PATH={OPEN_MPI} {two.muster_beside} bench all-reduce --backend bare --min 64K --max 1M --factor 4 --seconds 0.3 "
+        script = (f"cd && env PATH={OPEN_MPI} {two.muster_beside} bench all-reduce --answer-within 45 --backend bare --min 64K --max 1M --factor 4 --seconds 0.3 "
                   f"--expect {rate} -H {two.all} --json --report {name}.html > {name}.json")
         done = two.lab.exec("launcher", "sh", "-c", script)
         assert done.returncode in (0, 3), done.stderr  # 3, because MPI's own all-reduce may not fill a link
@@ -116,7 +116,7 @@ def test_ctrl_c_shows_what_is_done(two):
     rows = [line for line in run.out if line and not line.startswith("#")]
     assert len(rows) >= 3 and rows[0].split()[0] == "8", run.said()
     assert "interrupt" in " ".join(run.out).lower(), run.said()
-    two.settles(before, 20)
+    two.settles(before, 20, may_end=True)
 
 
 def test_links_that_became_slower_since_their_rates_were_saved(two):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from comparisons.comparison import OWN_NETWORK, free_port
 from tests.torch.conftest import Ranks, clean_environment
-from tests.waiting import patient
+from tests.waiting import patient, run_mpirun
 
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
 MPIRUN = {
@@ -29,7 +29,7 @@ def program(muster):
 
 def start(command, within=60, env=None):
     environment = {**clean_environment(), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), **(env or {})}
-    return subprocess.run([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(within))
+    return run_mpirun([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(within))
 
 
 def under(mpi, ranks, command, network=OWN_NETWORK, **options):

@@ -4,7 +4,7 @@ import re
 
 from tests.docs.pages import ROOT
 from tests.docs.terminal import Terminal, left_on_screen
-from tests.waiting import PATIENCE, patient
+from tests.waiting import line_given_time, patient
 
 VARYING = [r":\d{5}\b", r"\d{8}-\d{6}-[0-9a-f]+", r"left (?:\d+ (?:s|min)|\d+\.\d h)\b", r"\b(?:process|kill) \d+", r"\b\d+ images/s", r"(?<!\w)\d+(?:\.\d+)+"]
 WIDE = 400  # columns, so that no line wraps
@@ -60,8 +60,8 @@ class Reader:
             words = " ".join([command, *more]) if number == len(typed) - 1 else command
             for text, here in self.changes.items():
                 words = words.replace(text, here)
-            if PATIENCE != 1 and os.environ.get("MUSTER_WRITE_GUIDES") != "1":  # like given_time in other tests
-                words = re.sub(r"\bmuster (run|check)\b", r"muster \1 --answer-within 45", words)
+            if os.environ.get("MUSTER_WRITE_GUIDES") != "1":
+                words = line_given_time(words)
             printed = self.terminal.run(words).splitlines()[1:]  # without the echo of the typed line
             missing = lacking(shown, printed)
             assert not missing, f"{words}\nnot as {self.page} shows it:\n" + "\n".join(missing) + "\n--- printed:\n" + "\n".join(printed)

@@ -329,7 +329,7 @@ def test_exec_with_a_time_limit(reader):
     """The script does not end on n2."""
     for host in ("n1", "n2", "n3"):
         reader.lab.write(host, "preprocess.sh", "#!/bin/sh\ntest $(hostname) != n2 || exec sleep 1000\n", mode="755")
-    assert reader.follow(with_other(LIMIT, "60", "2"), code=124).err == LIMIT_SAYS
+    assert reader.follow(with_other(LIMIT, "60", "10"), code=124).err == LIMIT_SAYS
 
 
 def test_exec_with_a_terminal(reader):

@@ -5,7 +5,7 @@ import pytest
 from tests.docs.pages import ROOT, take
 from tests.docs.terminal import Terminal
 from tests.run.launchers import DEPS
-from tests.waiting import patient
+from tests.waiting import line_given_time, patient
 
 pytestmark = pytest.mark.lab
 
@@ -51,7 +51,7 @@ def terminal(open_terminal, lab):
 
 def test_quick_start_on_this_machine(terminal):
     terminal.run("VIRTUAL_ENV_DISABLE_PROMPT=1; source ~/venv/bin/activate")
-    said = terminal.run(TRAIN_HERE)
+    said = terminal.run(line_given_time(TRAIN_HERE))
     assert "2 ranks on localhost" in said and re.search(r"^\[localhost:0\] epoch 3 of 3: ", said, re.M), said
     assert terminal.run("echo $?").endswith("\n0\n")
 
@@ -60,11 +60,11 @@ def test_quick_start_on_two_machines(terminal):
     terminal.run(CONFIGURATION)
     said = terminal.run(SETUP)
     assert "all 2 hosts can be reached" in said, said
-    said = terminal.run(CHECK.replace(" --sync", ""))  # the script is not on the hosts yet
+    said = terminal.run(line_given_time(CHECK.replace(" --sync", "")))  # the script is not on the hosts yet
     assert "\n".join(FINDING) in said, said
-    said = terminal.run(CHECK)
+    said = terminal.run(line_given_time(CHECK))
     assert "ERROR" not in said, said
-    said = terminal.run(TRAIN)
+    said = terminal.run(line_given_time(TRAIN))
     assert "2 ranks on node[1-2]" in said and re.search(r"^\[node1:0\] epoch 3 of 3: ", said, re.M), said
     assert terminal.run("echo $?").endswith("\n0\n")
 
@@ -73,8 +73,8 @@ def test_a_cluster_to_practise_on(lab_up, open_terminal):
     terminal = open_terminal(lab_up(hosts=int(re.fullmatch(r"sudo muster lab up --nodes (\d)", LAB_UP)[1])))
     said = terminal.run(LAB_SETUP)
     assert "all 3 hosts can be reached" in said, said
-    said = terminal.run(LAB_CHECK)
+    said = terminal.run(line_given_time(LAB_CHECK))
     assert "3 of 3 hosts answered" in said and "ERROR" not in said, said
-    said = terminal.run(LAB_RUN)
+    said = terminal.run(line_given_time(LAB_RUN))
     ranks = sorted(re.findall(r"^\[(n\d):(\d)\] rank (\d) of 6$", said, re.M))
     assert ranks == [(f"n{rank // 2 + 1}", str(rank), str(rank)) for rank in range(6)], said

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from comparisons.comparison import OWN_NETWORK
+from comparisons.comparison import OWN_NETWORK, free_port
 from tests.docs.pages import ROOT, take
 from tests.mpi.mpis import MPIS, Watched
 from tests.mpi.survivors import SAYS_WHEN_LEFT
@@ -261,7 +261,10 @@ def test_a_group_over_mpi(train, alone):
 
 
 def test_ranks_that_do_not_come_are_named(build, ranks):
-    for (_, said), code in ranks([build / "tests/torch/job_probe", "group", "gloo", 8000], 4, only=[0, 2]).end():
+    probe, port = build / "tests/torch/job_probe", free_port()
+    # Rank 0 serves the store for longer, so that rank 2 may begin some seconds after it.
+    started = [ranks([probe, "group", "gloo", limit], 4, only=[rank], MASTER_PORT=port) for rank, limit in ((2, 8000), (0, 14_000))]
+    for (_, said), code in [end for one in started for end in one.end()]:
         assert code == 1 and MISSING in [line.removeprefix("job_probe: ") for line in said.splitlines()], said
 
 

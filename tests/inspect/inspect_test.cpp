@@ -222,6 +222,7 @@ TEST(Inspect, DoesNotStopAProcessInStateD) {
 
 TEST(Inspect, AGlanceStartsNoProgramAndSendsOnlyCounts) {
   const Child child([] { sleep_for_ever(); });
+  ASSERT_TRUE(becomes_true([&] { return state_of(child.pid()) == 'S'; }));
   Request request{.window = 10ms, .stacks = false, .deadline = 60s};
   request.ranks = {{.rank = 0, .pids = {child.pid()}}};
   request.patience = 20;

@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 
-from tests.waiting import patient
+from tests.waiting import patient, run_mpirun
 
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -26,7 +26,7 @@ class Mpi:
                          "-n", str(ranks), *program)
 
     def run(self, lab, ranks, program, env=None, within=100):
-        return subprocess.run(self.command(lab, ranks, program, env), capture_output=True, text=True, timeout=patient(within), stdin=subprocess.DEVNULL)
+        return run_mpirun(self.command(lab, ranks, program, env), capture_output=True, text=True, timeout=patient(within), stdin=subprocess.DEVNULL)
 
 
 OPENMPI = ["--oversubscribe", "--bind-to", "none"]
@@ -46,7 +46,8 @@ class Watched:
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                         start_new_session=True)
         self.lines = []
-        threading.Thread(target=self.read, daemon=True).start()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
 
     def read(self):
         for line in self.process.stdout:

@@ -32,7 +32,7 @@ class Troubles:
             self.jobs.update({(mpi, each): Watched(mpi.command(self.lab, 3, [*SAYS_WHEN_LEFT, *self.words, each], keep_survivors=True)) for each in self.faults})
             for each in self.faults:
                 job = self.jobs[mpi, each]
-                until("both survivors leave", lambda job=job: len(job.times("left with 3")) >= 2 or job.process.poll() is not None, self.within)
+                until("both survivors leave", lambda job=job: len(job.times("left with 3")) >= 2 or not job.reader.is_alive(), self.within)
         return self.jobs[mpi, fault]
 
     def end(self):

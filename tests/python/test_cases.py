@@ -27,7 +27,7 @@ def results(host, python, scripts):
             folder.mkdir()
             folder.chmod(0o777)
             try:
-                done = mpi.run(host, size, [python, "-W", "ignore", scripts / "run_cases.py", folder], within=250)
+                done = mpi.run(host, size, [python, "-W", "ignore", scripts / "run_cases.py", folder], within=120)
             except subprocess.TimeoutExpired:
                 at = {file.stem: file.read_text() for file in folder.glob("*.now")}
                 pytest.fail(f"still running at its deadline; the ranks are at: {at}")

@@ -36,8 +36,9 @@ def test_ranks_tell_which_collective_they_wait_in(host, python, scripts):
             assert "records.py" in ask(recorders, one.name, "dump_traceback")
         assert stat.S_IMODE(recorders.stat().st_mode) == 0o700  # no other user can reach the sockets
         (folder / "go").touch()
-        job.process.wait(timeout=patient(60))
-        assert (job.process.returncode, len(job.times("good"))) == (0, 2), job.said()
+        # mpirun itself may hang after its ranks have ended (openpmix/prrte#1839).
+        until("both ranks end", lambda: not job.reader.is_alive() or (len(job.times("good")) == 2 and not list(recorders.iterdir())), within=60)
+        assert len(job.times("good")) == 2 and job.process.poll() in (None, 0), job.said()
         assert "WorkerServer" not in job.said()
         assert list(recorders.iterdir()) == []
     finally:

@@ -90,7 +90,7 @@ def sleepers(lab, host):
 
 def test_a_deadline_ends_the_command_and_what_it_started(open_lab):
     assert muster_exec(open_lab, "-H", ALL, "--", "true").returncode == 0  # connections are open now
-    done = muster_exec(open_lab, "-H", ALL, "--timeout", "2", "--", "echo up; test $(hostname) != n2 || { setsid sleep 601 & sleep 600; }")
+    done = muster_exec(open_lab, "-H", ALL, "--timeout", str(int(patient(2))), "--", "echo up; test $(hostname) != n2 || { setsid sleep 601 & sleep 600; }")
     assert done.returncode == 124
     assert "n2: the time limit passed; muster ended the command and what it had started" in done.stderr and "1 of 3 hosts failed" in done.stderr
     assert done.stdout == "--- n[1-3] (3 hosts) ---\nup\n"  # including what n2 had printed by then
@@ -126,8 +126,9 @@ def test_a_shell_on_one_host(open_lab):
 
 
 def test_label_shows_lines_while_the_command_runs(open_lab):
-    # Each host waits for a file that appears only after its first line was seen. A script reads
-    # muster's output and creates the file over a second session.
+    # On each host, the command prints a line and then waits for a file. The script creates that file
+    # over a second session once it reads the line in muster's output. The test would hang if muster
+    # held output back until the command ends.
     script = """
         muster exec -H n1,n2 --label --timeout 300 -- \
           'echo first; while ! test -e go; do sleep 0.1; done; echo err >&2; printf last' 2>err |

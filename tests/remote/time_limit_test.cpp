@@ -15,7 +15,7 @@ namespace muster::remote {
 namespace {
 
 constexpr std::chrono::seconds kLong{600};
-constexpr std::chrono::seconds kShort{1};
+constexpr std::chrono::seconds kShort{3};
 
 // Returns the number of processes with the mark. A process that is exiting no longer has one.
 int marked(const std::string& id) {

@@ -166,7 +166,8 @@ class Bystander:
         self.cluster = cluster
         for host in cluster.lab.hosts:
             cluster.lab.shell(host, "rm -f /tmp/leave; mkfifo /tmp/leave")
-        self.run = cluster.start(engine, *flags, "--", "sh", "-c", "echo up; read line < /tmp/leave; echo left")
+        # Without inspections of a silent run: a test that compares processes would count those of their tools.
+        self.run = cluster.start(engine, "--idle-after", "0", *flags, "--", "sh", "-c", "echo up; read line < /tmp/leave; echo left")
         self.run.wait_for("up", 3)
 
     def end(self):
@@ -348,6 +349,7 @@ def slurm_cluster(module_lab_up, engines, slurm_shared):
 @pytest.fixture
 def slurm(slurm_cluster):
     """Three hosts managed by Slurm. Each test must leave them unchanged."""
+    before = slurm_cluster.processes()
     yield slurm_cluster
     for run in slurm_cluster.runs:
         if run.process.poll() is None:  # only if a test failed before its end
@@ -355,3 +357,4 @@ def slurm(slurm_cluster):
             run.process.kill()
             run.process.wait(timeout=patient(10))
     slurm_cluster.runs.clear()
+    Cluster.settles(slurm_cluster, before, 10, may_end=True)  # without the wait for idle hosts: the last test leaves a host without Slurm

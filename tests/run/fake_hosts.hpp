@@ -61,8 +61,8 @@ struct Behaviour {
   bool not_watched = false;              // the second look at its ranks comes too late
   bool timed_out = false;                // its ranks end because of a time-out
   bool cut_off = false;  // its ranks end because they lost a connection to another rank
-  // Returns its answer to an order of the connection test. Without the function, or if it returns
-  // nothing, the host does not answer.
+  // Answers the connection test's orders, "listen" and "connect". The host stays silent if this is
+  // not set or returns nothing.
   std::function<std::optional<agent::Report>(const agent::Order&)> answer = {};
 };
 

@@ -216,7 +216,9 @@ def test_a_launcher_that_comes_back_too_late_makes_nothing_anew(cluster, engine)
     cluster.settles(set(), 5)  # the hosts remove the folder after `run` has returned
     before = cluster.run_folders()
     orders = '{"order":"hello","run":"20260101-000000-00000"}\n{"order":"begin","orphan_after_s":600}\n'
-    agent = f"(cat; exec sleep 1) | /tmp/muster-{cluster.lab.uid}/*/muster agent"  # the connection outlives the orders
+    # The connection outlives the orders: it ends after the agent.
+    agent = ("rm -f /tmp/held; mkfifo /tmp/held; (cat; read line < /tmp/held) | "
+             f"{{ /tmp/muster-{cluster.lab.uid}/*/muster agent; code=$?; echo > /tmp/held; exit $code; }}")
     late = cluster.lab.exec("n1", "sh", "-c", agent, input=orders)
     assert late.returncode == 125 and "the run has already ended on this host" in late.stdout, late
     assert cluster.run_folders() == before

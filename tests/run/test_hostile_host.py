@@ -107,21 +107,23 @@ def stored(hostile, rank, stream="out"):
 
 
 def claims_of_other_ranks(*more):
-    """Returns a rule: the host reports the start, output (`more`) and end of ranks 0 and 2, which run elsewhere, before they start, and of
-    ranks that do not exist."""
+    """Returns rules: the host reports the start and output (`more`) of ranks 0 and 2, which run elsewhere, before they start, and of ranks
+    that do not exist. It reports the failures of ranks 0 and 2 when its own rank starts: muster ends a run 5 s after a failure that
+    no start has refuted."""
     nonsense = [one for rank in (-1, 3, 2**31, 2**63, 1e300, "1", None, [], 1.5) for one in (started(rank), ended(rank, 768))]
-    return when('"ready"', after=[one for rank in (0, 2) for one in (started(rank), *(make(rank) for make in more), ended(rank, 768))] + nonsense)
+    return (when('"ready"', after=[one for rank in (0, 2) for one in (started(rank), *(make(rank) for make in more))] + nonsense),
+            when('"event":"start"', before=[ended(rank, 768) for rank in (0, 2)]))
 
 
 def test_other_ranks_are_not_its_own(hostile):
-    hostile.attack(claims_of_other_ranks())
+    hostile.attack(*claims_of_other_ranks())
     shown = run(hostile, "echo real $RANK; exit 0")
     assert shown.code == 0 and "[n1:0] real 0" in shown.text and "[n3:2] real 2" in shown.text, shown.text
     assert stored(hostile, 0) == "real 0\n" and stored(hostile, 2) == "real 2\n"
 
 
 def test_output_of_other_ranks_is_not_its_own(hostile):
-    hostile.attack(claims_of_other_ranks(lambda rank: printed(rank, "forged\n")))
+    hostile.attack(*claims_of_other_ranks(lambda rank: printed(rank, "forged\n")))
     shown = run(hostile, "echo real $RANK; exit 0")
     assert ":0] forged" not in shown.text and stored(hostile, 0) == "real 0\n", shown.text
 

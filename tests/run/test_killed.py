@@ -2,6 +2,7 @@
 import re
 
 import pytest
+from tests.waiting import patient
 
 pytestmark = pytest.mark.lab
 
@@ -37,7 +38,7 @@ def test_a_killed_mpirun(cluster, engine):
 def test_a_stopped_rank(cluster, engine, ended_by):
     """Both the shim and the program are stopped; the run can still be ended."""
     before = cluster.processes()
-    run = cluster.start(engine, *(["--timeout", "20"] if ended_by == "timeout" else []), "--", "sh", "-c", STUBBORN)
+    run = cluster.start(engine, *(["--timeout", f"{max(20, patient(5)):g}"] if ended_by == "timeout" else []), "--", "sh", "-c", STUBBORN)
     run.wait_for("up", 3)
     shim, program = (cluster.pid_of("n2", run.id, what) for what in ("shim", "program"))
     cluster.lab.shell("n2", f"kill -STOP {shim} {program}")

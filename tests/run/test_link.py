@@ -28,7 +28,7 @@ def test_a_cut_of_the_launchers_own_link(cluster, engines):
     """All hosts are silent for longer than --lost-after. So the fault is in this machine's network, and the hosts wait for the
     launcher."""
     before = cluster.processes()
-    run = cluster.start(engines["openmpi5"], "--lost-after", "8", "--", engines["openmpi5"].pi, "30")
+    run = cluster.start(engines["openmpi5"], "--lost-after", "12", "--", engines["openmpi5"].pi, "30")
     run.wait_for("first round", 3)
     cluster.lab.command("cut", "launcher")
     time.sleep(14)  # longer than --lost-after

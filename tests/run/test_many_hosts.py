@@ -19,7 +19,7 @@ def test_runs_of_hostname(lab_up, make_cluster, engines, hosts, runs):
         assert sorted(run.out) == sorted(f"[n{i + 1}:{i}] n{i + 1}" for i in range(hosts))
     # A low limit for open files: muster needs more than three per host, and raises its limit
     # itself.
-    few = cluster.launch(["sh", "-c", f"ulimit -Sn {3 * hosts}; exec muster run -H {cluster.all} -- hostname"], engines["openmpi5"])
+    few = cluster.launch(["sh", "-c", f'ulimit -Sn {3 * hosts}; exec "$@"', "sh", "muster", "run", "-H", cluster.all, "--", "hostname"], engines["openmpi5"])
     assert few.end(20 if hosts <= 12 else 120) == 0, few.said()
     cluster.settles(before, 5)
     print(f"the slowest of {runs} took {slowest:.1f} s")

@@ -34,7 +34,8 @@ def small_group():
 
 @pytest.mark.alone  # the kernel counts memory kills of the whole machine, so another test that kills a rank could be counted
 def test_memory_that_ran_out_is_the_reason(muster, small_group, tmp_path):
-    program = f'if [ $RANK = 1 ]; then echo $$ > {small_group}; exec python3 -c "x = bytearray(10 ** 9)"; fi; exec sleep 100'
+    program = (f'if [ $RANK = 1 ]; then until [ -e {tmp_path}/up ]; do sleep 0.1; done; echo $$ > {small_group}; '
+               f'exec python3 -c "x = bytearray(10 ** 9)"; fi; touch {tmp_path}/up; exec sleep 100')
     environment = {**os.environ, "HOME": str(tmp_path), "PATH": f"{DEPS}/mpich/bin:{os.environ['PATH']}"}
     ended = subprocess.run([muster, "run", "-n", "2", "--engine", "mpich", "--", "sh", "-c", program], env=environment, capture_output=True, text=True,
                            timeout=patient(60))

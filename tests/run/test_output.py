@@ -9,7 +9,7 @@ from pathlib import Path
 import pip
 import pytest
 from tests.on_terminal import HOSTILE, HOSTILE_BYTES, SHOWN, is_harmless, on_terminal
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.lab
 
@@ -121,7 +121,7 @@ def test_bytes_that_are_no_text(cluster, engine):
 
 def test_closed_output_and_a_daemon_neither_hang_nor_stay(cluster, engine):
     before = cluster.processes()
-    closed = cluster.run(engine, "--", "sh", "-c", "echo first; exec >&- 2>&-; sleep 1; exit 7", within=15)
+    closed = cluster.run(engine, "--", "sh", "-c", "echo first; exec >&- 2>&-; sleep 5; exit 7", within=15)
     assert closed.code == 7 and len([line for line in closed.out if "first" in line]) == 3, closed.said()
     # The daemon keeps the rank's output open in a separate session, and its parent has ended.
     daemon = cluster.run(engine, "--", "sh", "-c", "(setsid sleep 1000 &); echo first", within=15)
@@ -145,7 +145,7 @@ def test_what_64_ranks_print_alike_is_shown_once(cluster, engine):
     assert run.end(60) == 0, run.said()
     found = [match for line in run.out if (match := re.fullmatch(r"\x1b\[36m(\[n1:[\d,-]+\])\x1b\[0m (line \d+ of 100)\r?", line))]
     assert len({match[2] for match in found}) == 100, run.said()
-    assert len(found) <= 400, run.said()  # 6400 without folding; on a busy machine some equal lines may arrive too late to be joined
+    assert len(found) <= (400 if PATIENCE == 1 else 3200), run.said()  # 6400 without folding; on a busy machine some equal lines may arrive too late to be joined
     assert cluster.muster("logs", "last", "--rank", "63").stdout.splitlines() == [f"line {i} of 100" for i in range(100)]
 
 
@@ -161,9 +161,12 @@ def test_a_note_that_needs_no_action_is_shown_only_with_v(cluster, engine):
 
 
 def test_a_rank_that_fails_is_shown_though_only_rank_0_was_asked_for(cluster, engine):
-    program = 'echo out $RANK; echo err $RANK >&2; [ $RANK = 1 ] && exit 3; exec sleep 1000'
-    run = cluster.run(engine, "--show", "0", "--", "sh", "-c", program)
-    assert run.code == 3, run.said()
+    cluster.lab.shell("n2", "rm -f /tmp/go; mkfifo /tmp/go")
+    program = 'echo out $RANK; echo err $RANK >&2; [ $RANK = 1 ] && read line < /tmp/go && exit 3; exec sleep 1000'
+    run = cluster.start(engine, "--show", "0", "--", "sh", "-c", program)
+    run.wait_for("out 0")
+    cluster.lab.shell("n2", "timeout 60 sh -c 'echo > /tmp/go'")
+    assert run.end() == 3, run.said()
     assert [line for line in run.out if "out" in line] == ["[n1:0] out 0"], run.said()
     assert "[n2:1] err 1" in run.err and not any("err 2" in line for line in run.err), run.said()
 
@@ -257,8 +260,12 @@ def test_bars_of_several_rows_and_ctrl_c(cluster, engine):
             return lines if found and int(found[1]) > 60 else None
 
         lines = until("the third row", has_moved_on, 30)
-        above = screen("capture-pane", "-p", "-S", "-").splitlines()
-        assert all(f"[n{rank + 1}:{rank}] rank {rank} speaks" in above for rank in range(3)), "\n".join(above)
+
+        def all_have_spoken():
+            above = screen("capture-pane", "-p", "-S", "-").splitlines()
+            return all(f"[n{rank + 1}:{rank}] rank {rank} speaks" in above for rank in range(3))
+
+        until("the lines of all ranks above the bar", all_have_spoken, 30)
         assert sum(" row " in line for line in lines) < 20, "\n".join(lines)  # there would be hundreds if each drawing left one
         screen("send-keys", "C-c")
         lines = until("the end", lambda: (lines := screen.lines())[-1] == "ended 130" and lines, 30)

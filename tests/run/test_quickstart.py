@@ -25,7 +25,10 @@ def test_setup_check_and_run_where_bare_mpirun_fails(bad_cluster, make_cluster, 
         assert alone.returncode != 0 and "pi is right" not in alone.stdout
         # With the one network that works, mpirun succeeds, so neither the program nor ssh is the cause.
         ours = ["--mca", "oob_tcp_if_include"] if engine.name == "openmpi4" else ["--prtemca", "prte_if_include"]
-        told = bad_cluster.exec("launcher", *bare(patient(8)), *ours, "198.18.0.0/16", "--mca", "btl_tcp_if_include", "198.18.0.0/16", "--host", hosts, engine.pi)
+        for _ in range(3):  # Open MPI 5 may hang after its ranks have ended (openpmix/prrte#1839)
+            told = bad_cluster.exec("launcher", *bare(patient(8)), *ours, "198.18.0.0/16", "--mca", "btl_tcp_if_include", "198.18.0.0/16", "--host", hosts, engine.pi)
+            if told.returncode not in (124, 137):
+                break
         assert told.returncode == 0, told.stderr
 
         check = cluster.muster("check", "-H", hosts, "--", engine.pi, engine=engine)

@@ -63,9 +63,12 @@ class SecretRun:
             front = self.parent(runner)
             return front if what == "front" else self.parent(front)
         host, pattern = ("launcher", HERE[what]) if what in HERE else ("n2", THERE[what])
-        found = [pid for where, pid, args in self.cluster.processes() if where == host and re.search(pattern, args)]
-        assert len(found) == 1, (what, found)
-        return found[0]
+
+        def the_only_one():  # a process that was just forked has the command line of its parent for a moment
+            found = [pid for where, pid, args in self.cluster.processes() if where == host and re.search(pattern, args)]
+            return found if len(found) == 1 else None
+
+        return until(f"exactly one {what}", the_only_one, 5)[0]
 
     def parent(self, pid):
         return int(self.lab.shell("n2", f"ps -o ppid= -p {pid}"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from comparisons.comparison import free_port
-from tests.waiting import patient
+from tests.waiting import patient, run_mpirun
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +62,7 @@ def alone():
     """Returns alone(words, VARIABLE=value), which runs one process without a launcher until its end."""
 
     def run(words, within=60, **environment):
-        return subprocess.run([str(word) for word in words], env={**clean_environment(), **environment}, stdin=subprocess.DEVNULL, capture_output=True,
+        return run_mpirun([str(word) for word in words], env={**clean_environment(), **environment}, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=patient(within))
 
     return run

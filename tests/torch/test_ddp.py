@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from comparisons.comparison import OWN_NETWORK, free_port
 from tests.torch.conftest import clean_environment
-from tests.waiting import patient
+from tests.waiting import patient, run_mpirun
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
@@ -44,7 +44,7 @@ def test_close_to_it_over_mpi(build, python_results, tmp_path):
     for size, tolerance in ((2, 0), (4, 1e-4)):
         folder = tmp_path / str(size)
         folder.mkdir()
-        subprocess.run([*MPIRUN_WORDS, str(size), build / "tests/torch/ddp_twin", "mpi", folder],
+        run_mpirun([*MPIRUN_WORDS, str(size), build / "tests/torch/ddp_twin", "mpi", folder],
                        check=True, capture_output=True, text=True, timeout=patient(60), stdin=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
         for model in ("cnn", "mlp", "branches"):
             for rank in range(size):
@@ -77,6 +77,6 @@ def test_feature(case, features):
 
 
 def test_features_over_mpi(build):
-    done = subprocess.run([*MPIRUN_WORDS, "3", build / "tests/torch/ddp_features", "mpi"], capture_output=True, text=True, timeout=patient(60), stdin=subprocess.DEVNULL,
+    done = run_mpirun([*MPIRUN_WORDS, "3", build / "tests/torch/ddp_features", "mpi"], capture_output=True, text=True, timeout=patient(60), stdin=subprocess.DEVNULL,
                           env={**clean_environment(), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()})
     assert sorted(done.stdout.splitlines()) == sorted(f"{case} ok" for case in cases() for _ in range(3)), done.stderr

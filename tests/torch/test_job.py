@@ -1,4 +1,5 @@
 """muster::join and Job::group in a program, under launchers and alone."""
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -58,7 +59,10 @@ def test_two_groups_over_gloo(probe, ranks):
 def listeners(pid):
     """Returns addresses and ports on which a process accepts TCP connections."""
     found = set()
-    sockets = {os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
+    sockets = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            sockets.add(os.readlink(link))
     for table, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
@@ -102,8 +106,10 @@ def test_a_rank_is_told_that_rank_0_has_left(probe, ranks):
 def test_ranks_that_do_not_come_are_named(probe, ranks):
     """Rank 0 serves the store and names the missing ranks. If rank 0 itself is missing, the
     others say that."""
-    ends = ranks([probe, "group", "gloo", 8000], 4, only=[0, 2]).end()
-    for (_, said), code in ends:
+    port = free_port()
+    # Rank 0 serves the store for longer, so that rank 2 may begin some seconds after it.
+    started = [ranks([probe, "group", "gloo", limit], 4, only=[rank], MASTER_PORT=port) for rank, limit in ((2, 8000), (0, 14_000))]
+    for (_, said), code in [end for one in started for end in one.end()]:
         assert code == 1
         assert "these ranks did not join the group within the timeout: ranks 1, 3\n" in said
     (((_, said), code),) = ranks([probe, "group", "gloo", 1000], 2, only=[1]).end()

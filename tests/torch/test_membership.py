@@ -35,8 +35,9 @@ FORWARD = "hint: muster run gives the same one to all ranks"
 ], ids=["not in rank 1", "not in rank 0", "different", "short"])
 def test_keys_that_do_not_match_are_named(build, ranks, keys, complaint):
     port = free_port()
-    started = [ranks([build / "tests/torch/job_probe", "group", "gloo", 3000], 2, only=[rank], MASTER_PORT=port, MUSTER_JOB_KEY=key) for rank, key in enumerate(keys)]
+    started = [ranks([build / "tests/torch/job_probe", "group", "gloo", 30_000], 2, only=[rank], MASTER_PORT=port, MUSTER_JOB_KEY=key) for rank, key in enumerate(keys)]
     ((_, err), code), = started[1].end()
+    started[0].processes[0].kill()  # rank 0 may wait longer
     started[0].end()
     assert code == 1 and err.startswith(complaint), err
 

@@ -193,6 +193,16 @@ TEST(Judge, KnowsRanksThatLeaveTheirProgram) {
        true,
        {3},
        "rank 3 (n4) is leaving its program; 3 ranks have waited for it in all_reduce #12 for 12 s"},
+      {"at the exit of C, in a backend that polls what is outstanding",
+       [] {
+         return missing(12)
+             .native(3, {"epoll_wait", "opal_progress", "PMPI_Test", "?", "__run_exit_handlers",
+                         "exit", "Py_Exit"})
+             .doing(3, "R", "", 0.15);
+       },
+       Kind::kEnded,
+       true,
+       {3}},
       {"Python waits for a thread",
        [] {
          return missing(12)
