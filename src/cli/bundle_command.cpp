@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "run/builds.hpp"
 #include "setup/bundle_writer.hpp"
 #include "sys/print.hpp"
 #include "sys/quote.hpp"
@@ -30,6 +31,22 @@ void print_next_steps(const std::string& folder, const BundleRequest& request,
   }
   sys::print_out("Start the workers: run-worker.sh {}\nThen, for {}: {}/run-launcher.sh\n",
                  fmt::join(workers, ", run-worker.sh "), options.hosts.front(), quoted);
+}
+
+// Copies all builds of muster that are installed here. A build that is no longer installed is
+// removed, because the launcher's container would send that old version to hosts.
+Result<void> copy_programs(const std::string& folder, std::vector<std::string>& changed) {
+  for (const run::Build& build : run::find_builds()) {
+    const std::string name = setup::program_name(build.machine);
+    std::error_code failed;
+    if (!build.binary) {
+      std::filesystem::remove(folder + "/" + name, failed);
+      continue;
+    }
+    MUSTER_TRY(const bool copied, setup::copy_program(build.path, folder + "/" + name));
+    if (copied) changed.push_back(name);
+  }
+  return {};
 }
 
 }  // namespace
@@ -84,8 +101,7 @@ Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& clus
   std::string folder = std::filesystem::absolute(request.folder, code).lexically_normal();
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   MUSTER_TRY(auto written, setup::write_bundle(folder, options, request.force));
-  MUSTER_TRY(const bool copied, setup::copy_program(folder));
-  if (copied) written.changed.emplace_back("muster");
+  MUSTER_CHECK(copy_programs(folder, written.changed));
   if (written.changed.empty()) sys::print_out("{}: already up to date\n", folder);
   for (const std::string& path : written.changed) sys::print_out("wrote {}/{}\n", folder, path);
   print_next_steps(folder, request, options, written.owner_set);

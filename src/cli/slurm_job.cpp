@@ -139,10 +139,15 @@ Result<launch::Words> slurm_flags(const RunOptions& options, const Program& prog
   return launch::allocation_flags(job, named, more);
 }
 
-Result<launch::Words> run_words(const launch::Words& words, const Program& program) {
+Result<std::string> own_binary() {
   std::error_code error;
-  launch::Words line = {std::filesystem::read_symlink("/proc/self/exe", error), "run"};
-  if (error) return unexpected(Error{.what = "cannot find muster's own binary"});
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) return self.string();
+  return unexpected(Error{.what = "cannot find muster's own binary"});
+}
+
+launch::Words run_arguments(const launch::Words& words, const Program& program) {
+  launch::Words line = {"run"};
   const launch::Words kept = slurm_job_words(words);
   line.insert(line.end(), kept.begin(), kept.end());
   line.emplace_back("--");
@@ -161,11 +166,12 @@ Result<int> allocate_and_run(const RunOptions& options, const launch::Words& wor
   }
   MUSTER_TRY(const layout::Job job, read_job(options.job, program));
   MUSTER_TRY(const launch::Words flags, slurm_flags(options, program));
-  MUSTER_TRY(const launch::Words run, run_words(words, program));
+  MUSTER_TRY(const std::string muster, own_binary());
+  const launch::Words run = run_arguments(words, program);
   launch::Words line = {"salloc"};
   if (options.quiet) line.emplace_back("--quiet");
   line.insert(line.end(), flags.begin(), flags.end());
-  line.emplace_back("--");
+  line.insert(line.end(), {"--", muster});
   line.insert(line.end(), run.begin(), run.end());
   if (!options.dry_run) return run_salloc(line, given_variables(job));
   sys::print_out("{}\n", shown(options, line));

@@ -10,9 +10,12 @@ namespace muster::cli {
 // The flags for salloc or sbatch.
 [[nodiscard]] Result<launch::Words> slurm_flags(const RunOptions& options, const Program& program);
 
-// The command line of the `muster run` inside the allocation. It begins with the path of this
-// binary. `words` are what the user typed, without the name of the command.
-[[nodiscard]] Result<launch::Words> run_words(const launch::Words& words, const Program& program);
+// The path of this binary.
+[[nodiscard]] Result<std::string> own_binary();
+
+// The arguments of the `muster run` inside the allocation, from "run" on. `words` are what the user
+// typed, without the name of the command.
+[[nodiscard]] launch::Words run_arguments(const launch::Words& words, const Program& program);
 
 // Runs `salloc ... muster run ...`. The values of -x are in the environment of salloc and not on
 // its command line. salloc waits for the hosts, runs the command, releases the hosts and exits with

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/exit_code.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::launch {
@@ -65,11 +66,17 @@ std::string to_script(const Batch& batch) {
   Words flags = {"--job-name=" + batch.name, "--output=" + batch.output};
   flags.insert(flags.end(), batch.flags.begin(), batch.flags.end());
   for (const std::string& flag : flags) text += fmt::format("#SBATCH {}\n", directive_word(flag));
-  return text +
-         fmt::format(
-             "\n# Runs on the first host of the job; muster starts the ranks on all of them.\n"
-             "exec {}\n",
-             sys::quote(batch.command));
+  text += "\n# Runs on the first host of the job; muster starts the ranks on all of them.\n";
+  text += "case $(uname -m) in\n";
+  for (const auto& [machine, path] : batch.musters) {
+    text += fmt::format("  {}) muster={} ;;\n", machine, sys::quote(path));
+  }
+  return text + fmt::format(
+                    "  *) echo \"no muster for $(uname -m) is installed where the job was "
+                    "submitted\" >&2; exit {} ;;\n"
+                    "esac\n"
+                    "exec \"$muster\" {}\n",
+                    kExitCannotRun, sys::quote(batch.arguments));
 }
 
 }  // namespace muster::launch

@@ -2,6 +2,7 @@
 // script. All pure.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +25,10 @@ struct Batch {
   std::string name;    // name of the job
   std::string output;  // file; "%j" becomes the job's number
   Words flags = {};    // see allocation_flags
-  Words command = {};  // runs once, on the first host
+  // The paths of the installed builds of muster, by architecture as `uname -m` names it. The script
+  // chooses one on the job's first host.
+  std::map<std::string, std::string> musters = {};
+  Words arguments = {};  // of muster, which runs once, on the first host
 };
 
 // Returns the script. People may read it, change it and submit it again.

@@ -236,6 +236,10 @@ std::vector<std::string> addresses(const BundleOptions& options) {
   return all;
 }
 
+std::string program_name(std::string_view machine) {
+  return fmt::format("muster-{}", machine);
+}
+
 std::vector<BundleFile> bundle_files(const BundleOptions& options, const BundleKeys& keys,
                                      const std::string& folder) {
   std::vector<BundleFile> files = {
@@ -246,7 +250,7 @@ std::vector<BundleFile> bundle_files(const BundleOptions& options, const BundleK
       {"run-worker.sh", 0755, worker_script(options)},
       {"run-launcher.sh", 0755, launcher_script(options)},
       {"Containerfile", 0644, containerfile(options)},
-      {".dockerignore", 0644, "*\n!muster\n"},  // keeps the keys out of images
+      {".dockerignore", 0644, "*\n!muster-*\n"},  // keeps the keys out of images
   };
   const std::vector<std::string> workers = worker_names(options);
   for (std::size_t i = 0; i < workers.size(); ++i) {

@@ -66,7 +66,12 @@ struct BundleKeys {
 constexpr std::string_view kClusterKey = "launcher/id_ed25519";
 [[nodiscard]] std::string host_key_path(const std::string& worker);
 
-// All files except the private keys. `folder` is the absolute path of the bundle. Pure.
+// The file of the muster for `machine`, which is an architecture as `uname -m` names it. The bundle
+// has one such file per build of muster that is installed.
+[[nodiscard]] std::string program_name(std::string_view machine);
+
+// All files except the private keys and the programs. `folder` is the absolute path of the bundle.
+// Pure.
 [[nodiscard]] std::vector<BundleFile> bundle_files(const BundleOptions& options,
                                                    const BundleKeys& keys,
                                                    const std::string& folder);

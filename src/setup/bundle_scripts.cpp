@@ -146,9 +146,17 @@ host=@LAUNCHER@
 ssh=$here/launcher
 )sh";
 
+// The builds for other architectures are mounted where muster looks for them (run/builds.hpp).
 constexpr std::string_view kOnlyOfLauncher =
-    R"sh(set -- "$@" -v "$here/runs:/runs" -e XDG_STATE_HOME=/runs \
-  -v "$here/muster:/usr/local/bin/muster:ro" \
+    R"sh(machine=$(uname -m)
+if [ ! -f "$here/muster-$machine" ]; then
+  fail "this bundle has no muster for this machine's architecture, $machine; @NO_BUILD@"
+fi
+for build in "$here"/muster-*; do
+  set -- "$@" -v "$build:/usr/local/libexec/muster/${build##*/}:ro"
+done
+set -- "$@" -v "$here/runs:/runs" -e XDG_STATE_HOME=/runs \
+  -v "$here/muster-$machine:/usr/local/bin/muster:ro" \
   -e "MASTER_ADDR=${MASTER_ADDR:-@LAUNCHER@}" -e "MASTER_PORT=${MASTER_PORT:-29500}"
 if [ -z "${DETACH:-}" ] && [ -t 0 ] && [ -t 1 ]; then set -- "$@" -it; fi
 )sh";
@@ -170,8 +178,13 @@ RUN python3 -m venv /opt/job && \
     /opt/job/bin/pip install --no-cache-dir ${PIP_FLAGS} torch numpy ${MPI}
 ENV PATH=/opt/job/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     I_MPI_ROOT=/opt/job LD_LIBRARY_PATH=/opt/job/lib
-COPY muster /usr/local/bin/muster
+COPY muster-* /usr/local/libexec/muster/
+RUN cp "/usr/local/libexec/muster/muster-$(uname -m)" /usr/local/bin/muster || \
+    { echo "this bundle has no muster for the image's architecture; @NO_BUILD@" >&2; exit 1; }
 )sh";
+
+constexpr std::string_view kNoBuild =
+    "make the bundle again with a muster from a package, which has both architectures";
 
 constexpr std::string_view kUser =
     "RUN groupadd -g @GID@ @USER@ && \\\n"
@@ -208,6 +221,7 @@ std::string filled(std::string_view text, const Values& values) {
 
 Values values_of(const BundleOptions& options) {
   Values values = {{"@HOME@", options.home},
+                   {"@NO_BUILD@", std::string(kNoBuild)},
                    {"@UID@", std::to_string(options.owner.user)},
                    {"@GID@", std::to_string(options.owner.group)},
                    {"@USER@", user_name(options)},

@@ -169,15 +169,13 @@ Result<BundleWritten> write_bundle(const std::string& folder, const BundleOption
   return written;
 }
 
-Result<bool> copy_program(const std::string& folder) {
-  constexpr const char* kSelf = "/proc/self/exe";
-  const std::string path = folder + "/muster";
-  const auto own = sys::hash_file(kSelf);
+Result<bool> copy_program(const std::string& from, const std::string& path) {
+  const auto wanted = sys::hash_file(from);
   const auto there = sys::hash_file(path);
-  if (own && there && *own == *there) return false;
+  if (wanted && there && *wanted == *there) return false;
   std::error_code failed;
-  std::filesystem::copy_file(kSelf, path + ".new",
-                             std::filesystem::copy_options::overwrite_existing, failed);
+  std::filesystem::copy_file(from, path + ".new", std::filesystem::copy_options::overwrite_existing,
+                             failed);
   if (!failed) {
     std::filesystem::permissions(path + ".new", std::filesystem::perms(0755), failed);
   }

@@ -19,8 +19,8 @@ struct BundleWritten {
 [[nodiscard]] Result<BundleWritten> write_bundle(const std::string& folder,
                                                  const BundleOptions& options, bool force);
 
-// Copies this muster binary into the bundle, for the launcher's container. Returns false if the
-// same binary is there already.
-[[nodiscard]] Result<bool> copy_program(const std::string& folder);
+// Copies a muster binary into the bundle, as `path`. Returns false if the same binary is there
+// already.
+[[nodiscard]] Result<bool> copy_program(const std::string& from, const std::string& path);
 
 }  // namespace muster::setup

@@ -32,7 +32,9 @@ TEST(Script, IsForPeopleToRead) {
   EXPECT_EQ(to_script({.name = "train",
                        .output = "muster-train-%j.out",
                        .flags = {"--nodes=2", "--partition=gpu"},
-                       .command = {"/opt/muster", "run", "--", "./train", "a b"}}),
+                       .musters = {{"x86_64", "/my apps/bin/muster"},
+                                   {"aarch64", "/my apps/libexec/muster/muster-aarch64"}},
+                       .arguments = {"run", "--", "./train", "a b"}}),
             "#!/bin/sh\n"
             "# Written by muster submit.\n"
             "#SBATCH --job-name=train\n"
@@ -41,14 +43,20 @@ TEST(Script, IsForPeopleToRead) {
             "#SBATCH --partition=gpu\n"
             "\n"
             "# Runs on the first host of the job; muster starts the ranks on all of them.\n"
-            "exec /opt/muster run -- ./train 'a b'\n");
+            "case $(uname -m) in\n"
+            "  aarch64) muster='/my apps/libexec/muster/muster-aarch64' ;;\n"
+            "  x86_64) muster='/my apps/bin/muster' ;;\n"
+            "  *) echo \"no muster for $(uname -m) is installed where the job was submitted\" >&2; "
+            "exit 126 ;;\n"
+            "esac\n"
+            "exec \"$muster\" run -- ./train 'a b'\n");
 }
 
 TEST(Script, KeepsTheWordsOfFlagsTogether) {
   const std::string script = to_script({.name = "my run",
                                         .output = "#1.out",
                                         .flags = {R"(--comment=a "b" \c 'd')", "--qos=", ""},
-                                        .command = {"true"}});
+                                        .arguments = {"run", "true"}});
   EXPECT_NE(script.find("\n#SBATCH \"--job-name=my run\"\n"), std::string::npos) << script;
   EXPECT_NE(script.find("\n#SBATCH \"--output=#1.out\"\n"), std::string::npos) << script;
   EXPECT_NE(script.find(R"(#SBATCH "--comment=a \"b\" \\c 'd'")"), std::string::npos) << script;

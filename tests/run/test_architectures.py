@@ -7,12 +7,14 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from tests.conftest import made_once
 from tests.mpi.mpis import DEPS
+from tests.waiting import patient
 
 pytestmark = pytest.mark.lab
 
@@ -69,6 +71,50 @@ def test_without_a_build_for_it_a_host_is_named_and_the_others_are_served(lab):
     checked = lab.exec("launcher", lab.binary_on_hosts, "check", "-H", "n1,n2")
     told = checked.stdout + checked.stderr
     assert "no muster for aarch64 is installed on this machine" in " ".join(told.split()), told
+
+
+@pytest.fixture
+def on_machine(tmp_path):
+    """Returns a function that runs a script here. `uname -m` answers in it with `machine`."""
+    (tmp_path / "uname").write_text('#!/bin/sh\necho "$MACHINE"\n')
+    (tmp_path / "uname").chmod(0o755)
+
+    def run(machine, *words, **more):
+        env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "MACHINE": machine, "CONTAINER_ENGINE": "/bin/echo"}
+        return subprocess.run([*map(str, words)], capture_output=True, text=True, env=env, timeout=patient(30), **more)
+    return run
+
+
+def test_a_batch_script_starts_the_build_for_its_host(installed, on_machine):
+    script = subprocess.run([installed / "bin/muster", "submit", "--dry-run", "-N", "2", "--", "true"], capture_output=True, text=True, check=True,
+                            timeout=patient(30)).stdout
+    assert 'exec "$muster" run -N 2' in script
+    shown = script.replace('exec "$muster"', 'echo "$muster"')
+    for machine, build in (("x86_64", "bin/muster"), ("aarch64", "libexec/muster/muster-aarch64")):
+        done = on_machine(machine, "sh", input=shown)
+        assert (done.returncode, done.stdout) == (0, f"{installed / build} run -N 2 -- true\n"), done
+    done = on_machine("riscv64", "sh", input=script)
+    assert (done.returncode, done.stderr) == (126, "no muster for riscv64 is installed where the job was submitted\n")
+
+
+def test_a_bundle_has_both_builds_and_starts_the_one_for_its_machine(muster, installed, tmp_path, on_machine):
+    def bundle(program):
+        words = ["setup", "--bundle", "bundle", "--owner", f"{os.getuid()}:{os.getgid()}", "-H", "n1,n2", "--image", "job"]
+        return subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=patient(60)).stdout
+    wrote, folder = bundle(installed / "bin/muster"), tmp_path / "bundle"
+    builds = {"x86_64": installed / "bin/muster", "aarch64": installed / "libexec/muster/muster-aarch64"}
+    for machine, build in builds.items():
+        assert f"wrote {folder}/muster-{machine}" in wrote.splitlines()
+        assert sha256(folder / f"muster-{machine}") == sha256(build)
+        started = on_machine(machine, folder / "run-launcher.sh")
+        assert started.returncode == 0 and f"{folder}/muster-{machine}:/usr/local/bin/muster:ro" in started.stdout.split(), started
+        assert all(f"{folder}/muster-{one}:/usr/local/libexec/muster/muster-{one}:ro" in started.stdout.split() for one in builds), started
+    assert "already up to date" in bundle(installed / "bin/muster")
+    # A muster that is installed without the other build leaves no old one behind.
+    bundle(muster)
+    refused = on_machine("aarch64", folder / "run-launcher.sh")
+    assert refused.returncode == 2 and refused.stdout == "" and refused.stderr.count("\n") == 1, refused
+    assert "this bundle has no muster for this machine's architecture, aarch64; make the bundle again with a muster from a package" in refused.stderr
 
 
 # Adds the files of Debian's arm64 packages to those of x86-64. Only programs of the same name are replaced: sh, uname, cat, stat, ...

@@ -65,9 +65,9 @@ TEST(Bundle, FromTheHostSshFindsKeyAndPinsInTheBundle) {
 }
 
 TEST(Bundle, TheImageGetsNoKeys) {
-  EXPECT_EQ(file_of(three_hosts(), ".dockerignore").content, "*\n!muster\n");
+  EXPECT_EQ(file_of(three_hosts(), ".dockerignore").content, "*\n!muster-*\n");
   const std::string image = file_of(three_hosts(), "Containerfile").content;
-  EXPECT_TRUE(has_line(image, "COPY muster /usr/local/bin/muster")) << image;
+  EXPECT_TRUE(has_line(image, "COPY muster-* /usr/local/libexec/muster/")) << image;
   EXPECT_TRUE(has_line(image, "USER 1000:1000")) << image;
   const std::size_t path = image.find("ENV PATH=");
   ASSERT_NE(path, std::string::npos) << image;

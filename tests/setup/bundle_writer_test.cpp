@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,6 +43,16 @@ class BundleFolder : public testing::Test {
     env.push_back("CONTAINER_ENGINE=" + engine);
     words.insert(words.begin(), folder_ + "/" + name);
     return *sys::run({.argv = std::move(words), .env = std::move(env)});
+  }
+
+  // Puts two builds of muster into the bundle. `uname -m` answers with the value of $MACHINE in an
+  // environment that has the variable PATH that this returns.
+  [[nodiscard]] std::string put_programs() const {
+    for (const char* machine : {"x86_64", "aarch64"}) {
+      (void)sys::write_file(folder_ + "/" + program_name(machine), machine, 0755);
+    }
+    (void)sys::write_file(top_.path() + "/uname", "#!/bin/sh\necho \"$MACHINE\"\n", 0755);
+    return fmt::format("PATH={}:/usr/bin:/bin", top_.path());
   }
 
   const sys::TempFolder top_;
@@ -189,18 +200,61 @@ TEST_F(BundleFolder, TheScriptsRefuseWhatWouldFailLaterWithoutAReason) {
 
 TEST_F(BundleFolder, TheLaunchersScriptTakesItsValuesFromTheEnvironment) {
   ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
-  const sys::Ended bare = run_script("run-launcher.sh", {});
+  const std::string path = put_programs();
+  const sys::Ended bare = run_script("run-launcher.sh", {path, "MACHINE=x86_64"});
   ASSERT_TRUE(bare.ok()) << bare.err;
   EXPECT_TRUE(holds_line(bare.out, "MASTER_ADDR=launcher")) << bare.out;
   EXPECT_TRUE(holds_line(bare.out, folder_ + "/launcher:/home/dev/.ssh")) << bare.out;
   EXPECT_TRUE(holds_line(bare.out, folder_ + "/runs:/runs")) << "runs outlive the container";
-  EXPECT_TRUE(holds_line(bare.out, folder_ + "/muster:/usr/local/bin/muster:ro")) << bare.out;
   EXPECT_TRUE(holds_line(bare.out, "exec muster exec -H launcher,worker1 hostname")) << bare.out;
   const sys::Ended set = run_script(
-      "run-launcher.sh", {"COMMAND=python train.py", "IMAGE=other", "MASTER_ADDR=10.0.0.1"});
+      "run-launcher.sh",
+      {path, "MACHINE=x86_64", "COMMAND=python train.py", "IMAGE=other", "MASTER_ADDR=10.0.0.1"});
   EXPECT_TRUE(holds_line(set.out, "python train.py")) << set.out;
   EXPECT_TRUE(holds_line(set.out, "other")) << set.out;
   EXPECT_TRUE(holds_line(set.out, "MASTER_ADDR=10.0.0.1")) << set.out;
+}
+
+TEST_F(BundleFolder, TheLauncherGetsTheMusterForItsMachineAndAllOthersForTheHosts) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  const std::string path = put_programs();
+  for (const std::string machine : {"x86_64", "aarch64"}) {
+    const sys::Ended ended = run_script("run-launcher.sh", {path, "MACHINE=" + machine});
+    ASSERT_TRUE(ended.ok()) << ended.err;
+    EXPECT_TRUE(holds_line(ended.out, folder_ + "/muster-" + machine + ":/usr/local/bin/muster:ro"))
+        << ended.out;
+    for (const std::string build : {"muster-x86_64", "muster-aarch64"}) {
+      EXPECT_TRUE(holds_line(
+          ended.out, fmt::format("{0}/{1}:/usr/local/libexec/muster/{1}:ro", folder_, build)))
+          << ended.out;
+    }
+  }
+}
+
+TEST_F(BundleFolder, WithoutAMusterForTheMachineTheLauncherDoesNotStart) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  const sys::Ended ended = run_script("run-launcher.sh", {put_programs(), "MACHINE=riscv64"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_NE(ended.err.find("no muster for this machine's architecture, riscv64; make the bundle "
+                           "again with a muster from a package"),
+            std::string::npos)
+      << ended.err;
+}
+
+TEST_F(BundleFolder, AProgramIsCopiedOnlyIfItDiffers) {
+  const std::string from = top_.path() + "/from";
+  const std::string to = top_.path() + "/to";
+  ASSERT_TRUE(sys::write_file(from, "1", 0644).has_value());
+  EXPECT_TRUE(copy_program(from, to).value_or(false));
+  EXPECT_FALSE(copy_program(from, to).value_or(true));
+  ASSERT_TRUE(sys::write_file(from, "2", 0644).has_value());
+  EXPECT_TRUE(copy_program(from, to).value_or(false));
+  EXPECT_EQ(sys::read_file(to).value_or(""), "2");
+  struct stat status{};
+  ASSERT_EQ(::stat(to.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0755U);
+  EXPECT_FALSE(copy_program(top_.path() + "/missing", to).has_value());
 }
 
 TEST_F(BundleFolder, WithoutAnImageTheScriptsAskForOne) {
