@@ -19,6 +19,7 @@ IMAGE = {"ami_id": "ami-0123456789abcdef0", "name": "ubuntu/images/hvm-ssd-gp3/u
          "architecture": "x86_64", "description": "", "hypervisor": "xen", "image_location": "", "image_type": "machine", "platform": None, "public": True,
          "root_device_name": "/dev/sda1", "root_device_type": "ebs", "sriov": "simple", "state": "available", "virtualization_type": "hvm",
          "creation_date": "2026-01-01T00:00:00.000Z"}
+ARM_IMAGE = IMAGE | {"ami_id": "ami-0fedcba9876543210", "name": IMAGE["name"].replace("amd64", "arm64"), "architecture": "arm64"}
 # Sends requests to the service, with few retries, and skips the checks for which the provider would need an account.
 OVERRIDE = """\
 provider "aws" {{
@@ -49,11 +50,11 @@ def missing_part():
 
 
 class Service:
-    """An EC2 service on loopback that has only the image which the module looks for."""
+    """An EC2 service on loopback that has only the two images which the module looks for."""
 
     def __init__(self, folder: Path):
         images = folder / "images.json"
-        images.write_text(json.dumps([IMAGE]))
+        images.write_text(json.dumps([IMAGE, ARM_IMAGE]))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 import yaml
 from tests.docs.pages import ROOT, take
-from tests.emit.ec2 import Module, missing_part, planned, service  # noqa: F401 (a fixture)
+from tests.emit.ec2 import ARM_IMAGE, IMAGE, Module, missing_part, planned, service  # noqa: F401 (a fixture)
 from tests.run.launchers import DEPS
 from tests.waiting import patient, until
 
@@ -106,6 +106,22 @@ def test_efa_where_the_type_has_it(module, kind, cards):
     assert [worker.get("associate_public_ip_address") for worker in workers] == [None if cards else True] * 2
     assert cards != 1 or interfaces[0]["associate_public_ip_address"] == "true"
     assert len(planned(plan, "aws_eip")) == (2 if cards > 1 else 0)
+
+
+@pytest.mark.parametrize(("launcher", "worker"), [("t3.micro", "c7i.2xlarge"), ("t3.micro", "c7g.2xlarge"), ("t4g.micro", "c7g.2xlarge")])
+def test_each_instance_gets_an_image_of_its_architecture(module, launcher, worker):
+    instances = planned(module.plan("-var", f"launcher_type={launcher}", "-var", f"worker_type={worker}"), "aws_instance")
+    wanted = {"t3.micro": IMAGE, "c7i.2xlarge": IMAGE, "t4g.micro": ARM_IMAGE, "c7g.2xlarge": ARM_IMAGE}
+    assert len(instances) == 3
+    for instance in instances.values():
+        assert instance["ami"] == wanted[instance["instance_type"]]["ami_id"], instance
+
+
+def test_one_image_for_two_architectures_is_refused(module):
+    words = ["terraform", "plan", "-input=false", "-no-color", "-var", "image=ami-0fedcba9876543210", "-var", "worker_type=c7g.2xlarge"]
+    said = " ".join(module.run(*words, code=1).split())
+    assert "launcher_type is amd64 and worker_type is arm64" in said, said
+    module.plan("-var", "image=ami-0fedcba9876543210", "-var", "worker_type=c7g.2xlarge", "-var", "launcher_type=t4g.micro")
 
 
 class Instances:

@@ -85,22 +85,32 @@ resource "aws_security_group" "cluster" {
 
 # --- what the instances are
 
-data "aws_ami" "ubuntu" {
-  count       = var.image == "" ? 1 : 0
-  most_recent = true
-  owners      = ["099720109477"] # Canonical
-  filter {
-    name   = "name"
-    values = ["ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-server-*"]
-  }
+data "aws_ec2_instance_type" "launcher" {
+  instance_type = var.launcher_type
 }
 
 data "aws_ec2_instance_type" "worker" {
   instance_type = var.worker_type
 }
 
+# One image for each architecture, because the launcher and the workers may differ.
+data "aws_ami" "ubuntu" {
+  for_each    = var.image == "" ? toset([local.launcher_machine, local.worker_machine]) : []
+  most_recent = true
+  owners      = ["099720109477"] # Canonical
+  filter {
+    name   = "name"
+    values = ["ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-${each.key}-server-*"]
+  }
+}
+
 locals {
-  image = var.image == "" ? data.aws_ami.ubuntu[0].id : var.image
+  # "arm64" (Graviton) or "amd64", as Ubuntu calls x86_64.
+  launcher_machine = contains(data.aws_ec2_instance_type.launcher.supported_architectures, "arm64") ? "arm64" : "amd64"
+  worker_machine   = contains(data.aws_ec2_instance_type.worker.supported_architectures, "arm64") ? "arm64" : "amd64"
+  launcher_image   = var.image == "" ? data.aws_ami.ubuntu[local.launcher_machine].id : var.image
+  worker_image     = var.image == "" ? data.aws_ami.ubuntu[local.worker_machine].id : var.image
+
   # EFA interfaces of each worker, one per network card; 0 if the type has none.
   efa = data.aws_ec2_instance_type.worker.efa_supported ? data.aws_ec2_instance_type.worker.efa_maximum_interfaces : 0
 
@@ -123,7 +133,7 @@ resource "aws_placement_group" "workers" {
 }
 
 resource "aws_instance" "launcher" {
-  ami                         = local.image
+  ami                         = local.launcher_image
   instance_type               = var.launcher_type
   key_name                    = aws_key_pair.login.key_name
   subnet_id                   = aws_subnet.cluster.id
@@ -144,13 +154,17 @@ resource "aws_instance" "launcher" {
   }
   lifecycle {
     ignore_changes = [ami] # a newer image replaces no running instance
+    precondition {
+      condition     = var.image == "" || local.launcher_machine == local.worker_machine
+      error_message = "All instances get the image ${var.image}, but launcher_type is ${local.launcher_machine} and worker_type is ${local.worker_machine}. Choose two types of the image's architecture."
+    }
   }
   depends_on = [aws_route_table_association.cluster]
 }
 
 resource "aws_instance" "worker" {
   count                       = var.workers
-  ami                         = local.image
+  ami                         = local.worker_image
   instance_type               = var.worker_type
   key_name                    = aws_key_pair.login.key_name
   placement_group             = one(aws_placement_group.workers[*].name)
