@@ -21,7 +21,8 @@ constexpr const char* kSocketVariable = "MUSTER_ASKPASS";
 constexpr const char* kHostVariable = "MUSTER_ASKPASS_HOST";
 constexpr std::size_t kMaxRequest = 65536;
 constexpr int kRequestSeconds = 5;  // for the question, which the other side writes at once
-constexpr int kReplySeconds = 900;  // for the reply, since a person may compare fingerprints first
+// For the reply. The person may first answer the questions of other hosts.
+constexpr int kReplySeconds = static_cast<int>(std::chrono::seconds(kQuestionsDeadline).count());
 
 void set_timeout(int fd, int seconds) {
   const timeval value{.tv_sec = seconds, .tv_usec = 0};

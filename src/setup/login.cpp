@@ -16,7 +16,7 @@ namespace muster::setup {
 namespace {
 
 constexpr std::chrono::minutes kScriptDeadline{2};
-constexpr std::chrono::minutes kPersonDeadline{15};  // longer than the person has for an answer
+constexpr auto kPersonDeadline = kQuestionsDeadline + kScriptDeadline;
 
 // ssh expands % in IdentityFile values, so % is escaped.
 std::string literal_path(const std::string& path) {

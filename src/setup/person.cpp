@@ -18,8 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::minutes kAnswerDeadline{14};  // askpass gives up a minute later
-
 // Whether there is input before the deadline.
 bool typed(int terminal, Clock::time_point deadline) {
   while (true) {

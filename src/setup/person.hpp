@@ -12,6 +12,12 @@
 
 namespace muster::setup {
 
+// How long a person may take for one answer.
+constexpr std::chrono::minutes kAnswerDeadline{14};
+// How long one login may wait for answers: those about host keys, a passphrase and a password come
+// one after the other. The minute is for what happens in between.
+constexpr std::chrono::minutes kQuestionsDeadline = 3 * kAnswerDeadline + std::chrono::minutes(1);
+
 // A host's key that a person must accept before it is pinned.
 struct KeyOffer {
   std::string host;
