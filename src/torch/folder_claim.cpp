@@ -141,6 +141,16 @@ bool is_full(int error) {
   return error == ENOSPC || error == EDQUOT;
 }
 
+// Writes the text to the disk. If it returns false, errno says why.
+bool write_claim(int fd, const std::string& text) {
+  const ssize_t written = ::write(fd, text.data(), text.size());
+  if (written >= 0 && static_cast<size_t>(written) < text.size()) {
+    errno = ENOSPC;  // the kernel does not set errno if there is room for a part
+    return false;
+  }
+  return written >= 0 && ::fsync(fd) == 0;
+}
+
 std::runtime_error in_use(const std::string& folder, const Claimant& holder) {
   return std::runtime_error(
       folder + ": is in use by " + name_of(holder) +
@@ -205,11 +215,8 @@ bool FolderClaim::place(const std::string& text, bool over_another) {
   const std::string fresh = path_ + ".tmp-" + mark_;
   file_ = Descriptor(open_new(fresh));
   (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // if this fails, only beat() shows that we live
-  const bool written =
-      (::write(file_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-       ::fsync(file_.get()) == 0) ||
-      // Even an empty file claims the folder, and the claim allows us to remove unfinished files.
-      is_full(errno);
+  // Even an empty file claims the folder, and the claim allows us to remove unfinished files.
+  const bool written = write_claim(file_.get(), text) || is_full(errno);
   bool placed = written && !over_another && ::link(fresh.c_str(), path_.c_str()) == 0;
   const bool exists = written && !over_another && !placed && errno == EEXIST;
   // Replaces another job's claim, or creates one on a file system without hard links. Of two

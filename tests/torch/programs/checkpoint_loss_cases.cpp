@@ -3,6 +3,7 @@
 #include <array>
 #include <csignal>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +159,19 @@ TEST_F(CheckpointTest, AJobOnALostHostKeepsTheDirectoryForAWhileOnly) {
     EXPECT_TRUE(checkpoints.finish());
   }
   EXPECT_FALSE(fs::exists(folder + "/in-use.json"));
+}
+
+TEST_F(CheckpointTest, ADiskWithRoomForAPartOfTheClaimIsClaimedLikeAFullOne) {
+  (void)group();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto ignored = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit ten_bytes{10, before.rlim_max};  // the kernel then writes ten bytes without an error
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &ten_bytes), 0);
+  const std::string text = error_of([&] { Checkpoints(join(), group(), options()); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, ignored);
+  EXPECT_EQ(text, "nothing was thrown");
 }
 
 TEST_F(CheckpointTest, SavingOverAnotherTrainingThrows) {
