@@ -86,7 +86,7 @@ Result<std::string> keep_inspection(const std::string& folder, const why::Scene&
   }
   const std::string kept = folder_of(folder, earlier.empty() ? 1 : earlier.back() + 1);
   MUSTER_CHECK(sys::make_private_folder(kept));
-  const std::string text = verdict_text(verdict) + evidence_text(scene, verdict);
+  const std::string text = verdict_text(verdict) + evidence_text(scene);
   MUSTER_CHECK(sys::write_file(kept + "/scene.json", to_json(scene) + "\n", 0600));
   MUSTER_CHECK(
       sys::write_file(fmt::format("{}/{}", kept, kWhyVerdict), to_json(verdict) + "\n", 0600));

@@ -241,7 +241,7 @@ std::string unseen_section(const Scene& scene, const std::vector<RankReading>& r
 
 }  // namespace
 
-std::string evidence_text(const Scene& scene, const Verdict& /*verdict*/) {
+std::string evidence_text(const Scene& scene) {
   const std::vector<RankReading> ranks = read_ranks(scene);
   std::string text;
   for (const std::string& section :

@@ -83,7 +83,7 @@ struct Verdict {
 // Returns the text below the verdict: the last completed and the pending operations of each group,
 // the state of the processes, their stacks, signs from hosts, and what could not be seen. Groups
 // ranks with equal text, outliers first.
-[[nodiscard]] std::string evidence_text(const Scene& scene, const Verdict& verdict);
+[[nodiscard]] std::string evidence_text(const Scene& scene);
 
 // Each text is one JSON object.
 [[nodiscard]] std::string to_json(const Scene& scene);

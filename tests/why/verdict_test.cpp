@@ -20,7 +20,7 @@ TEST(Judge, IsFitForLargeJobs) {
   EXPECT_EQ(verdict.ranks, std::vector<int>{77});
   EXPECT_EQ(verdict.headline,
             "rank 77 (n10) never entered all_reduce #1842; 511 ranks have waited in it for 94 s");
-  EXPECT_LT(evidence_text(scene, verdict).size(), 4000U);
+  EXPECT_LT(evidence_text(scene).size(), 4000U);
 }
 
 TEST(Judge, StaysReadableForThousandsOfRanks) {
@@ -31,7 +31,7 @@ TEST(Judge, StaysReadableForThousandsOfRanks) {
   }
   const Verdict verdict = judge(scene);
   EXPECT_EQ(verdict.ranks, std::vector<int>{77});
-  const std::string text = evidence_text(scene, verdict);
+  const std::string text = evidence_text(scene);
   EXPECT_LT(text.size(), 8000U);
   EXPECT_NE(text.find("more in the evidence file"), std::string::npos);
 }
@@ -49,7 +49,7 @@ TEST(Judge, SurvivesHostileValues) {
   scene.rank(2).samples_in_collectives = -5;
   const Verdict verdict = judge(scene);
   EXPECT_EQ(verdict_text(verdict).find('\x1b'), std::string::npos);
-  EXPECT_EQ(evidence_text(scene, verdict).find('\x1b'), std::string::npos);
+  EXPECT_EQ(evidence_text(scene).find('\x1b'), std::string::npos);
   EXPECT_FALSE(judge_slow(scene).headline.empty());
   EXPECT_FALSE(to_json(scene).empty());
 }
@@ -69,7 +69,7 @@ TEST(EvidenceText, PutsOutliersFirst) {
   SceneBuilder scene = late().doing(3, "S", "sleep").python(3, {"train.py:57 load"});
   for (const int rank : {0, 1, 2}) scene.python(rank, {kC10d + "all_reduce", "train.py:90 main"});
   scene.rank(0).not_seen = scene.rank(1).not_seen = {"no native stack: ptrace is not permitted"};
-  const std::string text = evidence_text(scene, judge(scene));
+  const std::string text = evidence_text(scene);
   EXPECT_LT(text.find("rank 3 (n4):\n    Python"), text.find("ranks 0-2 (n1, n2, n3):\n    Python"))
       << text;
   EXPECT_NE(text.find("ranks 0-1 (n1, n2): no native stack"), std::string::npos) << text;
