@@ -417,7 +417,9 @@ const Gathering* main_gathering(const Waits& waits, const RankReading& rank) {
 }
 
 bool is_default(const Group& group) {
-  return group.description == "default_pg" || group.name == "0" || group.name.empty();
+  // libmuster's first group has all ranks of the job, as PyTorch's default group has.
+  return group.description == "default_pg" || group.name == "0" || group.name == "muster/0" ||
+         group.name.empty();
 }
 
 std::string key_of(const Group& group) {

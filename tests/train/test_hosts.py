@@ -90,13 +90,13 @@ def test_why_knows_the_collectives(hosts, programs, digits):
         said = json.loads(asked.stdout) if asked.returncode == 0 else {}
         return said if said.get("kind") == kind else None
 
-    assert re.match(r"the job advances: \w+ of group muster/0 #\d+ -> #\d+ in ", until("progress", lambda: verdict("progress"), 30)["headline"])
+    assert re.match(r"the job advances: \w+ #\d+ -> #\d+ in ", until("progress", lambda: verdict("progress"), 30)["headline"])
     program = json.loads(hosts.lab.shell("n2", f"head -n 1 /tmp/muster-{hosts.lab.uid}/runs/{run.id}/rank.3.jsonl"))["program"]["pid"]
     hosts.lab.shell("n2", f"kill -STOP {program}")
 
     def told():
         said = verdict("stopped")
-        return said if said and re.search(r"\d ranks? ha(s|ve) waited for it in \w+ #\d+ of group muster/0 for ", said["headline"]) else None
+        return said if said and re.search(r"\d ranks? ha(s|ve) waited for it in \w+ #\d+ for ", said["headline"]) else None
 
     assert until("the verdict", told, 30)["ranks"] == [3]
     hosts.lab.shell("n2", f"kill -CONT {program}")

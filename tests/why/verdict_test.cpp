@@ -75,6 +75,22 @@ TEST(EvidenceText, PutsOutliersFirst) {
   EXPECT_NE(text.find("ranks 0-1 (n1, n2): no native stack"), std::string::npos) << text;
 }
 
+TEST(VerdictText, CallsTheFirstGroupOfLibmusterTheDefaultGroup) {
+  const SceneBuilder pytorchs = late().doing(3, "S", "sleep");
+  Scene libmusters = pytorchs;
+  for (auto& [name, host] : libmusters.hosts) {
+    for (inspect::RankView& view : host.ranks) {
+      for (inspect::Group& group : view.groups) {
+        group.name = "muster/0";
+        group.description.clear();
+      }
+    }
+  }
+  EXPECT_EQ(judge(libmusters).headline, judge(pytorchs).headline);
+  EXPECT_EQ(evidence_text(libmusters), evidence_text(pytorchs));
+  EXPECT_NE(evidence_text(libmusters).find("Collectives of the default group:"), std::string::npos);
+}
+
 TEST(VerdictText, WrapsAndEndsLines) {
   const std::string text = verdict_text(judge(late().doing(3, "S", "sleep")));
   EXPECT_TRUE(text.ends_with("\n"));
