@@ -139,7 +139,12 @@ constexpr RunRow kSubmitFlags[] = {
       .in_slurm_job = false,
       .help = "Where to write the script; default: ./PROGRAM.sbatch"},
      [](const Adder& flag, RunOptions& to) { return flag.value(to.script); }},
+};
+
+// The same flag as in kStartFlags, with a help of its own. Not in run_flags().
+constexpr RunRow kSubmitDryRun[] = {
     {{.names = "--dry-run",
+      .kept = false,
       .in_slurm_job = false,
       .help = "Print the script without submitting it"},
      [](const Adder& flag, RunOptions& to) { return flag.on(to.dry_run); }},
@@ -165,6 +170,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
 void add_submit_options(CLI::App& command, RunOptions& options) {
   add_described_options(command, options);
   add_flags<RunOptions>(command, kSubmitFlags, options);
+  add_flags<RunOptions>(command, kSubmitDryRun, options);
 }
 
 std::span<const Flag> run_flags() {
