@@ -77,12 +77,16 @@ struct Frame {
   }
 };
 
-// Draws a marker in one of four shapes, depending on the colour, so that curves also differ in
-// black-and-white prints.
+// Draws a marker. Each colour has its own shape, so that curves also differ in black-and-white
+// prints.
 std::string marker(int colour, double x, double y, const std::string& title) {
   const std::string inside = title.empty() ? "" : "<title>" + escaped(title) + "</title>";
   const std::string look = fmt::format("class=\"m s{}\"", colour % kColours);
-  switch (colour % 4) {
+  const auto drawn = [&](double up, std::string_view lines) {
+    return fmt::format("<path {} d=\"M{:.1f} {:.1f}{}z\">{}</path>", look, x, y - up, lines,
+                       inside);
+  };
+  switch (colour % kColours) {
     case 0:
       return fmt::format("<circle {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.4\">{}</circle>", look, x, y,
                          inside);
@@ -90,12 +94,14 @@ std::string marker(int colour, double x, double y, const std::string& title) {
       return fmt::format(
           "<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"6.2\" height=\"6.2\">{}</rect>", look,
           x - 3.1, y - 3.1, inside);
-    case 2:
-      return fmt::format("<path {} d=\"M{:.1f} {:.1f}l4.3 7.4h-8.6z\">{}</path>", look, x, y - 4.6,
-                         inside);
-    default:
-      return fmt::format("<path {} d=\"M{:.1f} {:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z\">{}</path>",
-                         look, x, y - 4.5, inside);
+    case 2:  // a triangle
+      return drawn(4.6, "l4.3 7.4h-8.6");
+    case 3:  // a diamond
+      return drawn(4.5, "l4.5 4.5l-4.5 4.5l-4.5 -4.5");
+    case 4:  // a triangle that points down
+      return drawn(-4.6, "l4.3 -7.4h-8.6");
+    default:  // a plus sign
+      return drawn(4.5, "h1.6v2.9h2.9v3.2h-2.9v2.9h-3.2v-2.9h-2.9v-3.2h2.9v-2.9");
   }
 }
 

@@ -1,5 +1,7 @@
 #include "report/chart.hpp"
 
+#include <algorithm>
+#include <map>
 #include <regex>
 
 #include <gtest/gtest.h>
@@ -51,6 +53,24 @@ TEST(Chart, StackedChartsAreAPictureOfTheirOwn) {
   EXPECT_EQ(svg.find("<circle"), std::string::npos);
   const std::regex line("class=\"line s0\" d=\"M[0-9.]+ [0-9.]+L[0-9.]+ [0-9.]+L[0-9.]+ [0-9.]+\"");
   EXPECT_EQ(std::distance(std::sregex_iterator(svg.begin(), svg.end(), line), {}), 2);
+}
+
+TEST(Chart, CurvesOfDifferentColoursHaveMarkersOfDifferentShapes) {
+  Chart chart{.title = "t", .x = counting_axis("x", 1), .y = linear_axis("y", 1)};
+  constexpr int kColours = 6;
+  for (int colour = 0; colour < kColours; ++colour) {
+    chart.curves.push_back({.name = "c", .points = {{.x = 1, .y = 1}}, .colour = colour});
+  }
+  // The markers at the points have equal coordinates, so equal shapes would give equal text.
+  const std::string svg = chart_svg(chart);
+  const std::regex marker("<([a-z]+) class=\"m s[0-9]\"([^>]*)>");
+  std::map<std::string, int> shapes;
+  for (std::sregex_iterator found(svg.begin(), svg.end(), marker), end; found != end; ++found) {
+    ++shapes[found->str(1) + found->str(2)];
+  }
+  const auto alike = [](const auto& shape) { return shape.second > 1; };
+  EXPECT_EQ(std::count_if(shapes.begin(), shapes.end(), alike), 0) << svg;
+  EXPECT_EQ(shapes.size(), 2U * kColours) << "one at the point and one in the legend";
 }
 
 }  // namespace
