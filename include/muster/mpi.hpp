@@ -37,7 +37,8 @@ struct Options {
 /// The result of find().
 struct Found {
   bool usable = false;  ///< Whether backend() would find an MPI library.
-  std::string text;     ///< The library's path, or which libraries were tried and why they failed.
+  /// The library's path, or which libraries were tried and why they failed, one per line.
+  std::string text;
 };
 /// Looks for an MPI library and loads it, but does not initialise MPI.
 [[nodiscard]] MUSTER_API Found find();

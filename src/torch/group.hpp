@@ -26,7 +26,8 @@ using BackendPointer = c10::intrusive_ptr<c10d::Backend>;
 // Whether a backend can be used.
 struct Usable {
   bool usable = false;
-  std::string text;  // what was found, such as the version, or why it cannot be used
+  // What was found, such as the version, or why it cannot be used; in one line.
+  std::string text;
 };
 [[nodiscard]] Usable mpi_usable();
 

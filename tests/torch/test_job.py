@@ -41,6 +41,13 @@ def test_join_says_who_this_is(probe, alone, told, who, backend):
     assert done.stdout.splitlines()[1].startswith(backend)
 
 
+def test_the_reason_for_a_backend_is_one_line(probe, alone):
+    """MUSTER_MPI_LIBRARY lets muster try a single library, and it cannot use that one."""
+    done = alone([probe, "who"], **OPEN_MPI, MUSTER_MPI_LIBRARY="/nowhere/libmpi.so")
+    _, why = done.stdout.splitlines()
+    assert why.startswith("gloo: started by an MPI launcher, but muster found no MPI library that it can use. It tried: /nowhere/libmpi.so (MUSTER_MPI_LIBRARY): "), why
+
+
 @pytest.mark.parametrize("told, complaint", [
     ({**OPEN_MPI, "PMI_RANK": "5"}, "OMPI_COMM_WORLD_RANK=3 contradicts PMI_RANK=5\n  hint: one of these variables is left over"),
     ({"MASTER_ADDR": "n1", "MASTER_PORT": "http"}, "MASTER_PORT='http' is not a port\n  hint: set a number from 1 to 65535"),
