@@ -24,7 +24,6 @@ struct Undo {
 struct World {
   std::recursive_mutex mutex;
   bool armed = false;
-  bool inside = false;  // calls of this file itself do not count
   std::string folder;
   Mishap mishap = Mishap::none;
   long at = 0;
