@@ -53,10 +53,10 @@ Result<int> conclude(const Result<run::Ending>& result, const std::string& path,
   const run::Ending ending = ending_of(result);
   if (ending.told) return ending.code;
   const auto written = write_ending(path, ending, run_id);
-  // A usage error may be about the file of --status, so do not report that this file could not be
-  // written.
+  // If the run failed because this file cannot be written, do not say that twice.
+  const bool is_known = !result && !path.empty() && result.error().where.file == path;
+  if (!written && !is_known) sys::print_err("muster: {}\n", to_text(written.error()));
   if (!result && result.error().code == ErrorCode::kUsage) return unexpected(result.error());
-  if (!written) sys::print_err("muster: {}\n", to_text(written.error()));
   if (!result) sys::print_err("muster: {}\n", to_text(result.error()));
   for (const std::string& line : whose_code_lines(ending)) sys::print_err("{}\n", line);
   return ending.code;
