@@ -56,7 +56,9 @@ Error no_last_run(const std::vector<std::string>& ids) {
   if (ids.empty()) {
     return {.code = ErrorCode::kUsage,
             .what = "there is no run on this machine yet",
-            .hint = "to start one: muster run -n 2 train.py"};
+            .hint =
+                "to start one: muster run -n 2 train.py; a run that the checks refuse is not "
+                "stored, and muster check shows its errors again"};
   }
   return {.code = ErrorCode::kUsage,
           .what = "no run on this machine has started its ranks yet, so 'last' means none",

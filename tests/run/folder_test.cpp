@@ -98,6 +98,8 @@ TEST_F(Runs, OfWhichNoneWasStartedHaveNoLastOne) {
   ASSERT_EQ(::setenv("XDG_STATE_HOME", (folder_ + "/other").c_str(), 1),
             0);  // NOLINT(concurrency-mt-unsafe)
   EXPECT_EQ(found("last"), "there is no run on this machine yet");
+  EXPECT_NE(find_run("last").error().hint.find("muster check shows its errors again"),
+            std::string::npos);
   ASSERT_TRUE(make_run_folder("2026-a"));
   ASSERT_TRUE(make_run_folder("2026-c"));
   const auto last = find_run("last");
