@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "hosts/expression.hpp"
+#include "sys/first_signal_ignored.hpp"
 #include "sys/print.hpp"
 
 namespace muster::run {
@@ -24,9 +25,19 @@ Result<void> Members::read_spares() {
   return {};
 }
 
-Result<void> Members::look(const Turn& turn, Gathered& gathered) {
+// At a restart, a signal does not end this process at once, so that the run's record can say that
+// the run was stopped.
+Result<void> Members::look(const Turn& turn, bool first, Gathered& gathered) {
   stage_.close(gathered.missing);  // first, because the new sessions go to the same hosts
-  MUSTER_TRY(gathered.look, stage_.look(turn, roster_ ? &roster_->members() : nullptr));
+  std::optional<sys::FirstSignalIgnored> until_looked;
+  if (!first) until_looked.emplace();
+  auto looked = stage_.look(turn, roster_ ? &roster_->members() : nullptr);
+  if (until_looked) gathered.signal = until_looked->came();
+  if (gathered.signal) {
+    stage_.close({});
+    return {};
+  }
+  MUSTER_TRY(gathered.look, std::move(looked));
   if (!roster_ && gathered.look.ours_to_restart) {
     roster_.emplace(gathered.look.members, spares_, gathered.look.min_nodes);
   }
@@ -40,7 +51,8 @@ Result<Gathered> Members::gather(const Turn& turn) {
   Gathered gathered;
   const auto begin = stage_.now();
   for (int waits = 0;;) {
-    MUSTER_CHECK(look(turn, gathered));
+    MUSTER_CHECK(look(turn, first, gathered));
+    if (gathered.signal) return gathered;
     // If all hosts have the same error at a restart, it may be temporary, such as a file server
     // that is down.
     const bool all_bad = !first && gathered.missing.empty() && gathered.look.has_errors;

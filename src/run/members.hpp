@@ -16,7 +16,7 @@ struct Gathered {
   Look look = {};                     // the latest check of the hosts
   std::vector<BadHost> missing = {};  // bad hosts that could not be replaced or left out
   double waited_s = 0;                // how long muster waited for them
-  std::optional<int> signal = {};     // arrived during that wait
+  std::optional<int> signal = {};     // arrived during a check at a restart, or that wait
 };
 
 class Members {
@@ -40,7 +40,7 @@ class Members {
 
  private:
   [[nodiscard]] Result<void> read_spares();
-  [[nodiscard]] Result<void> look(const Turn& turn, Gathered& gathered);
+  [[nodiscard]] Result<void> look(const Turn& turn, bool first, Gathered& gathered);
   void say_what_is_missing(const Gathered& gathered) const;
 
   Stage& stage_;

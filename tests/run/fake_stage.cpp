@@ -20,7 +20,7 @@ void end_all(Record& record, int status) {
 Result<Look> FakeStage::look(const Turn& turn, const std::vector<muster::hosts::Host>* members) {
   EXPECT_FALSE(is_open) << "two sessions with one host";
   is_open = true;
-  ++looks;
+  if (++looks == signal_at_look) (void)std::raise(signal);
   now_s += look_takes_s;
   current_.clear();
   Look look{

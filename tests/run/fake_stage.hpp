@@ -24,6 +24,7 @@ class FakeStage : public Stage {
   double look_takes_s = 1;  // 15 s more if a host does not answer
   double signal_at = -1;    // `signal` interrupts the first pause that lasts until this time
   int signal = 0;
+  int signal_at_look = 0;  // this look, counted from 1, raises `signal`
   int max_restarts = 0;
   int min_nodes = 0;
   bool ours_to_restart = true;

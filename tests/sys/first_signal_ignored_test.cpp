@@ -8,7 +8,7 @@ namespace muster::sys {
 namespace {
 
 TEST(FirstSignal, IsIgnored) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const auto once = [&] {
       const FirstSignalIgnored ignored;
       (void)std::raise(signal);
@@ -29,6 +29,19 @@ TEST(FirstSignal, IsIgnored) {
     };
     EXPECT_EXIT(afterwards(), testing::KilledBySignal(signal), "");
   }
+}
+
+TEST(FirstSignal, IsReported) {
+  const auto once = [] {
+    {
+      const FirstSignalIgnored ignored;
+      (void)std::raise(SIGTERM);
+      if (ignored.came() != SIGTERM) std::exit(1);  // NOLINT(concurrency-mt-unsafe)
+    }
+    const FirstSignalIgnored again;
+    std::exit(again.came() ? 2 : 3);  // NOLINT(concurrency-mt-unsafe)
+  };
+  EXPECT_EXIT(once(), testing::ExitedWithCode(3), "");
 }
 
 TEST(FirstSignal, StaysIgnoredIfAllAre) {
