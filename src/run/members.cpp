@@ -32,7 +32,7 @@ Result<void> Members::look(const Turn& turn, bool first, Gathered& gathered) {
   std::optional<sys::FirstSignalIgnored> until_looked;
   if (!first) until_looked.emplace();
   auto looked = stage_.look(turn, roster_ ? &roster_->members() : nullptr);
-  if (until_looked) gathered.signal = until_looked->came();
+  if (until_looked) gathered.signal = sys::FirstSignalIgnored::came();
   if (gathered.signal) {
     stage_.close({});
     return {};

@@ -26,7 +26,8 @@ class FirstSignalIgnored {
   }
   // The latest signal that was ignored; nothing if there was none.
   [[nodiscard]] static std::optional<int> came() {
-    return came_ == 0 ? std::nullopt : std::optional<int>(came_);
+    const int came = came_;
+    return came == 0 ? std::nullopt : std::optional(came);
   }
   FirstSignalIgnored(const FirstSignalIgnored&) = delete;
   FirstSignalIgnored& operator=(const FirstSignalIgnored&) = delete;

@@ -36,10 +36,10 @@ TEST(FirstSignal, IsReported) {
     {
       const FirstSignalIgnored ignored;
       (void)std::raise(SIGTERM);
-      if (ignored.came() != SIGTERM) std::exit(1);  // NOLINT(concurrency-mt-unsafe)
+      if (FirstSignalIgnored::came() != SIGTERM) std::exit(1);  // NOLINT(concurrency-mt-unsafe)
     }
     const FirstSignalIgnored again;
-    std::exit(again.came() ? 2 : 3);  // NOLINT(concurrency-mt-unsafe)
+    std::exit(FirstSignalIgnored::came() ? 2 : 3);  // NOLINT(concurrency-mt-unsafe)
   };
   EXPECT_EXIT(once(), testing::ExitedWithCode(3), "");
 }
