@@ -105,6 +105,10 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
     finding.severity = Severity::kError;
     finding.what =
         fmt::format("{} is a different MPI from the one on this machine", there.launcher);
+  } else if (here.version.empty() != there.version.empty()) {
+    finding.what = fmt::format("muster cannot read the version of {} on {}", there.launcher,
+                               there.version.empty() ? "the host" : "this machine");
+    finding.fix = "compare the versions, and install the same one everywhere: mpirun --version";
   } else if (own.major != other.major || own.minor != other.minor) {
     finding.severity = Severity::kError;
     finding.what =

@@ -159,7 +159,10 @@ Mpi read_mpi(const std::string& launcher, const Variables& environment,
   const std::string real = real_path(launcher);
   MpiIdentity identity = family_of(real);
   const std::string library = find_library(library_folders(launcher, real), identity);
-  if (identity.kind.empty()) identity = ask_launcher(launcher, environment, deadline);
+  if (identity.version.empty()) {
+    MpiIdentity asked = ask_launcher(launcher, environment, deadline);
+    if (identity.kind.empty() || asked.kind == identity.kind) identity = std::move(asked);
+  }
   Mpi mpi{.kind = identity.kind,
           .version = identity.version,
           .launcher = launcher,

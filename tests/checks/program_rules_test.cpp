@@ -68,6 +68,14 @@ TEST(Engine, DiffersOnAHost) {
   EXPECT_EQ(brief(world), "error n3 ompi-version-mismatch");
 }
 
+TEST(Engine, OfAnUnknownVersionOnAHostIsOnlyAWarning) {
+  World world = good_world(3);
+  world.host(3).mpi = {open_mpi("")};
+  ASSERT_EQ(brief(world), "warning n3 ompi-version-mismatch");
+  EXPECT_EQ(judged(world).front().what,
+            "muster cannot read the version of /opt/ompi/bin/mpirun on the host");
+}
+
 TEST(Engine, OfAnotherArchitectureThanTheLauncherMayBeAnotherBuild) {
   World world = good_world(2);
   for (int number : {1, 2}) {

@@ -70,6 +70,20 @@ TEST(Mpi, asks_a_launcher_that_is_a_script_of_somebody_s) {
   EXPECT_EQ(mpi.library.path, "");
 }
 
+// For example, an mpirun for another architecture than the kernel's: its library is elsewhere.
+TEST(Mpi, asks_a_launcher_whose_version_no_file_tells) {
+  FakeTree tree;
+  tree.write("bin/prterun", "#!/bin/sh\n", 0755);
+  const std::string launcher =
+      tree.write("bin/mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 5.0.3'\n", 0755);
+  EXPECT_EQ(read_mpi(launcher, {}, kDeadline).version, "5.0.3");
+
+  tree.write("bin/mpirun", "#!/bin/sh\necho 'HYDRA build details: Version: 4.0.2'\n", 0755);
+  const Mpi contradicted = read_mpi(launcher, {}, kDeadline);
+  EXPECT_EQ(contradicted.kind, "openmpi");
+  EXPECT_EQ(contradicted.version, "");
+}
+
 TEST(Mpi, is_found_in_the_library_beside_the_launcher) {
   FakeTree tree;
   // Only the first bytes are those of an ELF file, so the whole file is searched.
