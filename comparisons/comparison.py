@@ -85,8 +85,8 @@ class Lab:
 
 
 @contextmanager
-def lab(hosts, *flags):
-    one = Lab("b" + uuid.uuid4().hex[:8], hosts)
+def lab(hosts, *flags, name=""):
+    one = Lab(name or "b" + uuid.uuid4().hex[:8], hosts)
     say(f"bringing up {hosts} hosts")
     one.lab("up", "--nodes", str(hosts), *flags)
     try:

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "cli/follow.hpp"
 #include "cli/runs_command.hpp"
 #include "run/ending.hpp"
@@ -15,9 +17,11 @@ struct AttachOptions {
 // Prints how the run ended and returns its exit code.
 Result<int> end_of_run(const std::string& folder) {
   if (!sys::exists(folder + "/record.json")) {
-    return unexpected(Error{.what = "muster was killed before it could record how the run ended",
-                            .where = {.file = folder},
-                            .hint = "the hosts were told to end the run"});
+    return unexpected(
+        Error{.what = run::how_muster_left(folder) + ", so it is not recorded how the run ended",
+              .where = {.file = folder},
+              .hint = fmt::format("{}; to start it again: muster run --again {}",
+                                  run::what_hosts_do_alone(folder), run::id_of(folder))});
   }
   MUSTER_TRY(const run::Ending ending, run::recorded_ending(folder));
   for (const std::string& line : {ending.text, whose_code(ending)}) {

@@ -60,7 +60,8 @@ Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std:
       {.shim = all.crew->binary(),
        .run_id = turn.id(),
        .folder = folder,
-       .ssh = remote::ssh_words({.user = all.cluster.user, .port = all.cluster.port}),
+       .ssh = remote::ssh_words(
+           {.user = all.cluster.user, .port = all.cluster.port, .patience = all.ssh_patience}),
        .allocation = all.allocation,
        .user_env = variable_names(all.job),
        .restarts_made = turn.number,
@@ -364,7 +365,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   for (const hosts::Host& host : all.cluster.hosts) names.push_back(host.name);
   forget_old_master(all);
   run::Record record = new_record(all, turn);
-  MUSTER_CHECK(run::write_about(folder, run::about(record)));
+  MUSTER_CHECK(run::write_about(folder, run::about(record, wanted.orphan_after_s)));
   if (audience.show.first_per_host) audience.show.ranks = first_ranks(all.layout);
   const auto engine_shown = audience.engine;
   const bool shows_all = audience.watch != nullptr;

@@ -147,6 +147,11 @@ void show_stored(const std::string& folder, const Watching& how) {
 }
 
 std::string follow_run(std::string folder, const Watching& how) {
+  const std::string elsewhere = run::owner_elsewhere(folder);
+  if (!elsewhere.empty() && run::may_be_running(folder)) {
+    sys::print_err("muster: only {}, where this run was started, can tell whether it still runs\n",
+                   elsewhere);
+  }
   follow_attempt(folder, how);
   for (std::string next = await_restart(folder); !next.empty(); next = await_restart(folder)) {
     folder = next;

@@ -117,8 +117,8 @@ int follow_logs(const std::string& folder, const Watching& how) {
     sys::print_err("muster: {} has ended{}\n", run::id_of(last),
                    ending->text.empty() ? "" : ": " + ending->text);
   } else if (!run::may_be_running(last)) {
-    sys::print_err("muster: {} has ended: muster was killed before it could record how\n",
-                   run::id_of(last));
+    sys::print_err("muster: {}: {}; {}\n", run::id_of(last), run::how_muster_left(last),
+                   run::what_hosts_do_alone(last));
   }
   return 0;
 }

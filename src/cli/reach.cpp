@@ -41,7 +41,7 @@ WithoutHosts without_hosts() {
   return allocated && !*allocated ? WithoutHosts::kThisMachine : WithoutHosts::kRefused;
 }
 
-Result<Reach> over_ssh(const JobOptions& options) {
+Result<Reach> over_ssh(const JobOptions& options, std::chrono::seconds patience) {
   if (options.node_rank) {
     return unexpected(Error{
         .code = ErrorCode::kUsage,
@@ -53,11 +53,19 @@ Result<Reach> over_ssh(const JobOptions& options) {
   Reach reach;
   MUSTER_TRY(reach.cluster, read_cluster(options.cluster, without_hosts()));
   MUSTER_TRY(const std::string here, find_this_machine(reach.cluster, NamedTwice::kRefused));
-  reach.transport = std::make_unique<remote::Ssh>(remote::SshOptions{
+  auto ssh = std::make_unique<remote::Ssh>(remote::SshOptions{
       .user = reach.cluster.user,
       .port = reach.cluster.port,
       .connect_timeout = std::chrono::seconds(std::min(options.answer_within_s, kConnectSeconds)),
+      .patience = patience,
       .this_machine = here});
+  if (patience > remote::kSshPatience) {
+    std::vector<std::string> names;
+    for (const hosts::Host& host : reach.cluster.hosts) names.push_back(host.name);
+    std::erase(names, here);
+    ssh->renew(names);
+  }
+  reach.transport = std::move(ssh);
   return reach;
 }
 
@@ -190,20 +198,21 @@ Result<std::optional<hosts::Pod>> find_pod(const JobOptions& options) {
   return hosts::read_pod(own_environment());
 }
 
-Result<Reach> find_reach(const JobOptions& options) {
+Result<Reach> find_reach(const JobOptions& options, std::chrono::seconds patience) {
   const std::string& engine = options.job.engine;
   const engines::Kind& kind = engines::find(engine);
   const bool asked = needs_allocation(options.job);
   MUSTER_TRY(std::optional<hosts::Pod> pod, find_pod(options));
   if (pod) return in_pod(*std::move(pod));
   if (kind.hosts_by == HostsBy::kPod) return unexpected(no_pod());
-  if (!asked && (!engine.empty() || !options.job.launcher.empty())) return over_ssh(options);
+  if (!asked && (!engine.empty() || !options.job.launcher.empty()))
+    return over_ssh(options, patience);
   MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
   if (allocation) {
     MUSTER_TRY(auto reach, by_steps(options, *allocation));
     if (reach) return *std::move(reach);
   }
-  if (!asked) return over_ssh(options);
+  if (!asked) return over_ssh(options, patience);
   return unexpected(Error{
       .code = ErrorCode::kUsage,
       .what = "--engine slurm needs an allocation, but muster does not run inside one",

@@ -2,6 +2,7 @@
 // pod, or over ssh.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "cli/job_options.hpp"
 #include "hosts/cluster.hpp"
 #include "hosts/pod.hpp"
+#include "remote/ssh.hpp"
 #include "remote/transport.hpp"
 
 namespace muster::cli {
@@ -42,6 +44,8 @@ struct Reach {
 [[nodiscard]] Result<std::optional<hosts::Pod>> find_pod(const JobOptions& options);
 
 // Finds out how to reach the hosts. Fails if --engine contradicts the place in which muster runs.
-[[nodiscard]] Result<Reach> find_reach(const JobOptions& options);
+// `patience` is how long connections over ssh must survive that a host does not answer.
+[[nodiscard]] Result<Reach> find_reach(const JobOptions& options,
+                                       std::chrono::seconds patience = remote::kSshPatience);
 
 }  // namespace muster::cli

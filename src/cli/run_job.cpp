@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <set>
@@ -203,12 +204,20 @@ JobOptions RunStage::job_on(const std::vector<hosts::Host>* members) const {
   return job;
 }
 
+// ssh must not give up a connection as long as the hosts wait for muster: when its own ssh ends,
+// Open MPI's mpirun ends the job.
+std::chrono::seconds patience_of(const run::Patience& patience) {
+  const std::chrono::seconds orphan_after(static_cast<long>(std::ceil(patience.orphan_after_s)));
+  return std::max(orphan_after, remote::kSshPatience);
+}
+
 Result<run::Look> RunStage::look(const run::Turn& turn, const std::vector<hosts::Host>* members) {
   MUSTER_TRY(all_, survey(job_on(members), program_,
                           {.run_id = turn.id(),
                            .earlier = turn.earlier(),
                            .attempt = turn.number,
-                           .quiet = options_.quiet}));
+                           .quiet = options_.quiet,
+                           .patience = patience_of(options_.patience)}));
   const bool has_errors = checks::has_errors(all_->findings) && !options_.force;
   return run::Look{.bad = find_bad(*all_, options_.force),
                    .has_errors = has_errors,

@@ -6,6 +6,7 @@
 
 #include "cli/runs_command.hpp"
 #include "run/folder.hpp"
+#include "sys/file.hpp"
 #include "sys/print.hpp"
 #include "trainflags/duration_option.hpp"
 
@@ -19,6 +20,14 @@ struct StopOptions {
 
 Error cannot_stop(const std::string& folder) {
   const std::string elsewhere = run::owner_elsewhere(folder);
+  const bool was_left =
+      elsewhere.empty() && sys::exists(folder + "/out") && !sys::exists(folder + "/record.json");
+  if (was_left) {
+    return {.code = ErrorCode::kUsage,
+            .what = run::how_muster_left(folder) + ", so no muster supervises this run",
+            .where = {.file = folder},
+            .hint = run::what_hosts_do_alone(folder)};
+  }
   if (elsewhere.empty() || !run::may_be_running(folder)) {
     return {
         .code = ErrorCode::kUsage, .what = "this run has already ended", .where = {.file = folder}};

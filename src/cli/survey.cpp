@@ -201,7 +201,8 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   auto all = std::make_unique<Surveyed>();
   MUSTER_TRY(all->job, read_job(options, program));
   all->job.attempt = purpose.attempt;
-  MUSTER_TRY(Reach reach, find_reach(options));
+  all->ssh_patience = purpose.patience;
+  MUSTER_TRY(Reach reach, find_reach(options, purpose.patience));
   MUSTER_CHECK(take_reach(std::move(reach), options.node_rank, *all));
   MUSTER_TRY(const HostErrors not_synced, sync_if_wanted(options, *all, purpose));
   facts::Request request = request_for(all->job);

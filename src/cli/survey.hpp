@@ -9,6 +9,7 @@
 #include "checks/finding.hpp"
 #include "cli/job_options.hpp"
 #include "layout/layout.hpp"
+#include "remote/ssh.hpp"
 #include "remote/transport.hpp"
 #include "run/crew.hpp"
 #include "sys/loop.hpp"
@@ -25,6 +26,7 @@ struct Surveyed {
   std::string allocation = {};  // number of the Slurm job that has the hosts
   std::unique_ptr<sys::Loop> loop;
   std::unique_ptr<remote::Transport> transport;
+  std::chrono::seconds ssh_patience = remote::kSshPatience;
   std::unique_ptr<run::Crew> crew;
   facts::Facts launcher;
   std::vector<facts::Survey> surveys;
@@ -52,6 +54,8 @@ struct SurveyFor {
   int attempt = 0;
   bool compare_clocks = false;  // costs one more round trip
   bool quiet = false;           // do not report what --sync has sent
+  // How long connections over ssh must survive that a host does not answer.
+  std::chrono::seconds patience = remote::kSshPatience;
 };
 [[nodiscard]] Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options,
                                                        const Program& program,

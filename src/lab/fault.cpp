@@ -7,9 +7,12 @@
 
 #include "lab/hardware_host.hpp"
 #include "lab/node.hpp"
+#include "lab/plan.hpp"
 #include "lab/sweep.hpp"
 #include "lab/wire.hpp"
+#include "sys/file.hpp"
 #include "sys/process.hpp"
+#include "sys/random.hpp"
 
 namespace muster::lab {
 namespace {
@@ -183,6 +186,9 @@ Result<void> restart(const Spec& spec, int host) {
   if (const auto pid = node_pid(spec.name, host_name(host))) MUSTER_CHECK(end_process(*pid));
   MUSTER_CHECK(remove_cables(spec, host));  // needed even if the host has ended by itself
   MUSTER_CHECK(mend_hardware(spec, host));
+  constexpr std::size_t kBootIdBytes = 16;
+  MUSTER_CHECK(
+      sys::write_file(boot_id_path(spec, host), boot_id(sys::random_hex(kBootIdBytes)), 0644));
   return start_hosts(spec, {&host, 1});
 }
 

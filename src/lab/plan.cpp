@@ -116,6 +116,19 @@ void plan_hardware_mounts(const std::string& folder, const std::string& root,
   plan.emplace_back(Mount{"bind", hardware + "/proc/driver", root + "/proc/driver"});
 }
 
+}  // namespace
+
+std::string boot_id_path(const Spec& spec, int host) {
+  return host_folder(spec.name, host_name(host)) + "/boot_id";
+}
+
+std::string boot_id(const std::string& digits) {
+  return fmt::format("{}-{}-{}-{}-{}\n", digits.substr(0, 8), digits.substr(8, 4),
+                     digits.substr(12, 4), digits.substr(16, 4), digits.substr(20));
+}
+
+namespace {
+
 void plan_host(const Spec& spec, const Machine& machine, int host, std::vector<Operation>& plan) {
   const std::string name = host_name(host);
   const std::string folder = host_folder(spec.name, name);
@@ -127,11 +140,7 @@ void plan_host(const Spec& spec, const Machine& machine, int host, std::vector<O
   plan.emplace_back(WriteFile{.path = etc + "/hostname", .content = name + "\n"});
   const std::string& id = machine.machine_ids[static_cast<std::size_t>(host)];
   plan.emplace_back(WriteFile{.path = etc + "/machine-id", .content = id + "\n"});
-  // The boot id has the form of a UUID. Programs use it to distinguish hosts.
-  plan.emplace_back(
-      WriteFile{.path = folder + "/boot_id",
-                .content = fmt::format("{}-{}-{}-{}-{}\n", id.substr(0, 8), id.substr(8, 4),
-                                       id.substr(12, 4), id.substr(16, 4), id.substr(20))});
+  plan.emplace_back(WriteFile{.path = boot_id_path(spec, host), .content = boot_id(id)});
   if (!spec.like.empty() && host != 0) plan_hardware(spec, machine, host, plan);
 }
 
@@ -204,7 +213,8 @@ std::vector<Operation> plan_root(const Spec& spec, int host) {
   plan.emplace_back(Mount{"proc", "proc", root + "/proc"});
   plan.emplace_back(Mount{"sysfs", "sysfs", root + "/sys"});
   if (!spec.like.empty() && host != 0) plan_hardware_mounts(folder, root, plan);
-  plan.emplace_back(Mount{"bind", folder + "/boot_id", root + "/proc/sys/kernel/random/boot_id"});
+  plan.emplace_back(
+      Mount{"bind", boot_id_path(spec, host), root + "/proc/sys/kernel/random/boot_id"});
   plan.emplace_back(Mount{"tmpfs", "tmpfs", root + "/tmp", "mode=1777"});
   for (const std::string& share : spec.shares) {
     plan.emplace_back(MakeMountPoint{root + share});

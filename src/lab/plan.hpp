@@ -49,6 +49,11 @@ struct Machine {
 // root, /dev, /proc and so on.
 [[nodiscard]] std::vector<Operation> plan_root(const Spec& spec, int host);
 
+// The file with a host's boot id, and its content, made of 32 hexadecimal digits. It has the form
+// of a UUID. Programs use it to distinguish hosts, and the boots of a host.
+[[nodiscard]] std::string boot_id_path(const Spec& spec, int host);
+[[nodiscard]] std::string boot_id(const std::string& digits);
+
 // A host to be connected. `pid` is its first process, as numbered outside the host. The functions
 // below return lines for `ip -batch` on the switch that make the bridges and the cables to hosts.
 struct Cable {

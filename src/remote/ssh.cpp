@@ -97,8 +97,10 @@ std::vector<std::string> ssh_words(const SshOptions& options) {
   for (const std::string_view setting : kOnlyOurCommand) set(std::string(setting));
   set("StrictHostKeyChecking=yes");
   set(fmt::format("ConnectTimeout={}", options.connect_timeout.count()));
-  set("ServerAliveInterval=15");
-  set("ServerAliveCountMax=4");
+  constexpr std::chrono::seconds kAskEvery{15};
+  const auto unanswered = (options.patience + kAskEvery - std::chrono::seconds(1)) / kAskEvery;
+  set(fmt::format("ServerAliveInterval={}", kAskEvery.count()));
+  set(fmt::format("ServerAliveCountMax={}", unanswered));
   set("ControlMaster=auto");
   set("ControlPath=" + control_folder() + "/%C");
   set("ControlPersist=600");
@@ -190,6 +192,10 @@ std::set<std::string> Ssh::connected(std::span<const std::string> hosts) {
     if (answers[i] && answers[i]->ok()) open.insert(hosts[i]);
   }
   return open;
+}
+
+void Ssh::renew(std::span<const std::string> hosts) {
+  (void)control(hosts, "stop");
 }
 
 void Ssh::disconnect(std::span<const std::string> hosts) {

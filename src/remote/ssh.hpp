@@ -15,10 +15,14 @@
 
 namespace muster::remote {
 
+// How long ssh keeps a connection on which the host does not answer.
+constexpr std::chrono::seconds kSshPatience{60};
+
 struct SshOptions {
   std::string user = {};  // empty: as the user's ssh configuration says
   int port = 0;           // 0: as the user's ssh configuration says
   std::chrono::seconds connect_timeout{10};
+  std::chrono::seconds patience = kSshPatience;
   std::size_t fan_out = 64;  // sessions at a time; each needs a local process
   // The host that is this machine, if any. Its commands run in a local shell, without ssh.
   std::string this_machine = {};
@@ -64,6 +68,10 @@ class Ssh : public Transport {
     if (is_here(host)) return {};
     return {"ssh-connect-refused-or-timeout", "ssh " + host + " true"};
   }
+
+  // From now on, sessions with these hosts use new connections, with the patience of this object.
+  // Open sessions keep the connections that they have. No host is asked.
+  void renew(std::span<const std::string> hosts);
 
   // Closes the open connections to these hosts. A host without a connection is not an error.
   void disconnect(std::span<const std::string> hosts);

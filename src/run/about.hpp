@@ -19,9 +19,10 @@ struct About {
   int ranks = 0;
   // One more than the highest rank. In a pod, this can exceed `ranks`.
   int rank_end = 0;
+  double orphan_after_s = 0;  // --orphan-after; 0 in files of an older muster
 };
 
-[[nodiscard]] About about(const Record& record);
+[[nodiscard]] About about(const Record& record, double orphan_after_s = 0);
 [[nodiscard]] Result<void> write_about(const std::string& folder, const About& about);
 [[nodiscard]] Result<About> read_about(const std::string& folder);
 

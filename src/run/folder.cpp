@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <tuple>
@@ -28,6 +29,33 @@ std::string own_host() {
   std::array<char, 256> name{};
   (void)::gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+// Identifies the current boot of this machine.
+std::string own_boot() {
+  constexpr std::size_t kMost = 64;
+  std::string boot;
+  std::istringstream(sys::read_file("/proc/sys/kernel/random/boot_id", kMost).value_or("")) >> boot;
+  return boot;
+}
+
+// The process that supervises an attempt, as it is stored.
+struct Owner {
+  agent::ProcessId process;
+  std::string host;
+  std::string boot;  // of the host; empty in files of an older muster
+};
+
+std::optional<Owner> read_owner(const std::string& folder) {
+  const auto text = sys::read_file(folder + "/owner", kOwnerBytes);
+  if (!text) return std::nullopt;
+  Owner owner;
+  std::istringstream(*text) >> owner.process.pid >> owner.process.start >> owner.host >> owner.boot;
+  return owner;
+}
+
+bool is_of_another_boot(const Owner& owner) {
+  return !owner.boot.empty() && owner.host == own_host() && owner.boot != own_boot();
 }
 
 // The ids of all stored attempts, in no particular order.
@@ -190,7 +218,8 @@ std::string latest_of(const std::string& folder) {
 Result<void> write_owner(const std::string& folder) {
   const auto self = agent::identify(::getpid());
   if (!self) return {};
-  const std::string text = fmt::format("{} {} {}\n", self->pid, self->start, own_host());
+  const std::string text =
+      fmt::format("{} {} {} {}\n", self->pid, self->start, own_host(), own_boot());
   MUSTER_TRY(const bool is_first, sys::create_file(folder + "/owner", text, 0600));
   if (is_first) return {};
   return unexpected(Error{.what = "another run has the same id",
@@ -199,11 +228,8 @@ Result<void> write_owner(const std::string& folder) {
 }
 
 std::string owner_elsewhere(const std::string& folder) {
-  const auto text = sys::read_file(folder + "/owner", kOwnerBytes);
-  if (!text) return {};
-  std::string pid, start, host;
-  std::istringstream(*text) >> pid >> start >> host;
-  return host == own_host() ? std::string() : printable(host);
+  const auto owner = read_owner(folder);
+  return !owner || owner->host == own_host() ? std::string() : printable(owner->host);
 }
 
 bool may_be_running(const std::string& folder) {
@@ -212,11 +238,21 @@ bool may_be_running(const std::string& folder) {
 }
 
 int living_owner(const std::string& folder) {
-  const auto text = sys::read_file(folder + "/owner", kOwnerBytes);
-  if (!text || !owner_elsewhere(folder).empty()) return 0;
-  agent::ProcessId owner;
-  std::istringstream(*text) >> owner.pid >> owner.start;
-  return owner.pid > 0 && is_alive(owner) ? owner.pid : 0;
+  const auto owner = read_owner(folder);
+  if (!owner || owner->host != own_host() || is_of_another_boot(*owner)) return 0;
+  return owner->process.pid > 0 && is_alive(owner->process) ? owner->process.pid : 0;
+}
+
+std::string how_muster_left(const std::string& folder) {
+  const auto owner = read_owner(folder);
+  return owner && is_of_another_boot(*owner) ? "this machine was rebooted" : "muster was killed";
+}
+
+std::string what_hosts_do_alone(const std::string& folder) {
+  const auto about = read_about(folder);
+  const double wait_s = about ? about->orphan_after_s : 0;
+  if (wait_s <= 0) return "the hosts end the run after --orphan-after without muster";
+  return fmt::format("the hosts end the run at the latest after {:g} s without muster", wait_s);
 }
 
 }  // namespace muster::run

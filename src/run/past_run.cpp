@@ -48,7 +48,7 @@ void add_state_without_record(PastRun& run, const std::string& folder) {
     run.why = fmt::format("started on {}, where it may still run", elsewhere);
   } else if (was_started) {
     run.state = RunState::kKilled;
-    run.why = "muster was killed, and the hosts were told to end the run";
+    run.why = fmt::format("{}; {}", how_muster_left(folder), what_hosts_do_alone(folder));
   }
 }
 

@@ -14,7 +14,7 @@ enum class RunState {
   kOk,
   kFailed,
   kStopped,     // by a signal to muster: Ctrl-C or muster stop
-  kKilled,      // muster was killed and recorded nothing
+  kKilled,      // muster was killed or this machine rebooted, so nothing was recorded
   kNotStarted,  // rejected by the checks, or --dry-run
   kElsewhere,   // started on another machine, where it may still run
 };

@@ -207,6 +207,12 @@ std::string were_lost(const Record& record) {
                      one ? "was" : "were");
 }
 
+std::string all_silent_text(const Record& record) {
+  if (record.all_silent_s <= 0) return {};
+  return fmt::format("no host answered for {:.0f} s, so this machine's network was probably down; ",
+                     record.all_silent_s);
+}
+
 Verdict host_lost(const Record& record) {
   const auto lost = lost_hosts(record);
   std::vector<int> ranks;
@@ -228,7 +234,8 @@ Verdict host_lost(const Record& record) {
             .hint = fmt::format("to see the run's output: muster logs {}", record.id)};
   }
   return {.code = kExitOwnFault,
-          .text = fmt::format("{} lost with {}", were_lost(record), rank_list(ranks)),
+          .text = fmt::format("{}{} lost with {}", all_silent_text(record), were_lost(record),
+                              rank_list(ranks)),
           .hint = fmt::format("to see whether the host is up: muster check -H {}; to see the run's "
                               "output: muster logs {}",
                               hosts::fold(record.lost_hosts), record.id)};

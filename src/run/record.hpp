@@ -65,6 +65,8 @@ struct Record {
   int engine_signal = 0;
   std::string failure = {};  // why the agent failed or the engine could not be started
   std::vector<std::string> lost_hosts = {};
+  // How long no host answered, if that is why hosts count as lost.
+  double all_silent_s = 0;
   std::map<std::string, double> clock_ahead_s = {};  // by host: how far its clock is ahead
   std::vector<RankRecord> ranks = {};  // in order, without a gap; in a pod only the pod's own
   std::map<std::string, std::vector<std::string>> kernel_log = {};  // by host, where it can be read

@@ -14,8 +14,6 @@ using std::chrono::duration;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-constexpr double kSilenceSeconds = 6;  // after which a host is tried over a new connection
-constexpr double kTryAgainSeconds = 3;
 constexpr double kStuckSeconds = 3;  // for the engine to end after the last rank
 constexpr double kFailedRankEndsSeconds =
     5;                                    // for the engine to end the job after a rank has failed
@@ -57,8 +55,8 @@ double Supervisor::seconds_since(Clock::time_point then) const {
 }
 
 void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_started) {
-  beat_ = loop_.now();
-  said_ = idle_since_ = beat_;
+  beat_s_ = loop_.uptime();
+  said_ = idle_since_ = loop_.now();
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
                [this](std::size_t i, const std::string& /*why*/) { reach_again(i); });
   crew_.send_all({.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
@@ -183,7 +181,7 @@ void Supervisor::agent_failed(Host& host, const std::string& why) {
     finish(host, &Host::done);
     return check_over();
   }
-  record_.failure = host.name + ": " + why;
+  record_.failure = was_away_too_long() ? absence_text() : host.name + ": " + why;
   end_run(Reason::kAgentFailed);
 }
 
@@ -381,14 +379,8 @@ void Supervisor::end_if_stuck() {
 }
 
 void Supervisor::on_beat() {
-  // After a Ctrl-Z, or when this machine has slept, this timer fires before the beats that have
-  // arrived meanwhile are read.
-  const bool stood_still = seconds_since(beat_) > kSilenceSeconds;
-  if (stood_still) {
-    crew_.hear_all();
-    said_ = loop_.now();
-  }
-  beat_ = loop_.now();
+  notice_absence();
+  beat_s_ = loop_.uptime();
   const bool is_alone = alone();
   if (is_alone) alone_ = loop_.now();
   crew_.send_all({.kind = agent::Order::Kind::kBeat});
@@ -396,41 +388,6 @@ void Supervisor::on_beat() {
   look_whether_stalled();
   output_.show_old();
   show_lines_soon();
-}
-
-// Keeps trying to reach a silent host over a new connection, until it answers or counts as lost.
-void Supervisor::look_after(std::size_t index, bool is_alone) {
-  Host& host = hosts_[index];
-  if (host.done || host.lost) return;
-  const double silent_s = seconds_since(crew_.heard(index));
-  if (is_alone) {
-    if (silent_s > std::max(patience_.orphan_after_s, patience_.lost_after_s)) return lose(host);
-  } else if (std::min(silent_s, seconds_since(alone_)) > patience_.lost_after_s) {
-    // When the launcher's own network is back, every host gets lost_after_s to answer.
-    return lose(host);
-  }
-  if (!crew_.connected(index) || silent_s >= kSilenceSeconds) reach_again(index);
-}
-
-void Supervisor::reach_again(std::size_t index) {
-  Host& host = hosts_[index];
-  if (host.done || host.lost || seconds_since(host.tried) < kTryAgainSeconds) return;
-  host.tried = loop_.now();
-  doubted_.forget(index);
-  crew_.rejoin(index, patience_.orphan_after_s, output_.taken(host.name));
-}
-
-// Whether all hosts, at least two, are silent. Then the fault is in this machine's network, and the
-// hosts keep their ranks running for `orphan_after_s`.
-bool Supervisor::alone() const {
-  if (engine_over_) return false;
-  std::size_t silent = 0;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    if (hosts_[i].done || hosts_[i].lost) continue;
-    if (seconds_since(crew_.heard(i)) < kSilenceSeconds) return false;
-    ++silent;
-  }
-  return silent > 1;
 }
 
 void Supervisor::lose(Host& host) {
@@ -484,6 +441,10 @@ void Supervisor::engine_ended() {
   engine_over_ = true;
   inquiry_.cancel(Urgency::kSilence, kRunEnds);
   if (!ending_) record_.reason = Reason::kEngineEnded;
+  if (!ending_ && !nothing_to_wait_for() && was_away_too_long()) {
+    record_.reason = Reason::kAgentFailed;
+    record_.failure = absence_text();
+  }
   if (!ending_ && !nothing_to_wait_for()) {
     // MPICH's engine ends while the rank that caused the failure is still in MPI_Abort. Wait for
     // the end of that rank.

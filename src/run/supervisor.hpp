@@ -131,6 +131,10 @@ class Supervisor {
   void signal_engine(int signal);
   [[nodiscard]] bool runs_ranks(const std::string& host) const;
   [[nodiscard]] bool alone() const;
+  [[nodiscard]] double stands_still_for() const;
+  void notice_absence();
+  [[nodiscard]] bool was_away_too_long() const;
+  [[nodiscard]] std::string absence_text() const;
   void lose(Host& host);
   void look_at_cut_off(const std::string& host);
   void check_over();
@@ -164,7 +168,9 @@ class Supervisor {
   std::shared_ptr<sys::Timer> stuck_;    // ends an engine that outlives its ranks
   // Until when hosts may still send output after the end of the run.
   Clock::time_point leave_by_ = {};
-  Clock::time_point beat_ = {};  // our last beat
+  double beat_s_ = 0;            // our last beat, as Loop::uptime
+  Clock::time_point woke_ = {};  // when this machine last stood still, the end of that
+  double away_s_ = 0;            // how long it stood still then
   Clock::time_point said_ = {};  // last output or start of any rank
   Inquiry inquiry_;
   std::string folder_;

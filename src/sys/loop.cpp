@@ -391,4 +391,8 @@ double UvLoop::unix_time() const {
   return sys::unix_time();
 }
 
+double UvLoop::uptime() const {
+  return sys::uptime();
+}
+
 }  // namespace muster::sys

@@ -121,6 +121,8 @@ class Loop {
   [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
   // The wall clock: seconds since 1970.
   [[nodiscard]] virtual double unix_time() const = 0;
+  // Seconds since this machine was booted, including the time that it was suspended.
+  [[nodiscard]] virtual double uptime() const = 0;
 };
 
 // The real loop: uses libuv, and real processes, signals and clocks.
@@ -142,6 +144,7 @@ class UvLoop : public Loop {
   void drain(std::chrono::milliseconds at_most) override;
   [[nodiscard]] std::chrono::steady_clock::time_point now() const override;
   [[nodiscard]] double unix_time() const override;
+  [[nodiscard]] double uptime() const override;
 
  private:
   std::unique_ptr<uv_loop_s> loop_;

@@ -30,13 +30,14 @@ class Runs:
         """Adds a run whose ranks printed these (seconds ago, "out" or "err", text). If `record` is given, the run has ended."""
         folder = self.folder / run_id
         folder.mkdir(parents=True)
+        orphan_after = record.pop("orphan_after", 60)
         if owner:
             (folder / "owner").write_text(owner)
         for name in ("out", "err", "order"):
             (folder / name).touch()
         now = time.time()
         about = {"schema": 1, "id": run_id, "name": record.pop("name", ""), "command": "./train", "engine": "Open MPI 5.0.11", "started": now - 100,
-                 "hosts": ["n1", "n2"], "ranks": 2}
+                 "hosts": ["n1", "n2"], "ranks": 2, "orphan_after": orphan_after}
         (folder / "about.json").write_text(json.dumps(about))
         for ago, stream, text in lines:
             self.print(run_id, stream, text, now - ago)
@@ -150,11 +151,24 @@ def test_attach_says_whose_exit_code_it_is(user, record, last):
     assert attached.stderr.endswith(last), attached.stderr
 
 
-def test_logs_say_that_muster_was_killed(user):
-    user.add(RUN, LINES)
+@pytest.mark.parametrize("boot, what", [("", "muster was killed"), ("an-earlier-boot", "this machine was rebooted")], ids=["killed", "rebooted"])
+def test_a_run_whose_muster_is_gone(user, boot, what):
+    """The process that has the pid now is another one, or the machine has been rebooted since: in the second case, pid and start time are
+    those of a living process."""
+    start = Path(f"/proc/{os.getpid()}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    user.add(RUN, LINES, owner=f"{os.getpid()} {start if boot else 1} {os.uname().nodename} {boot}\n", orphan_after=90)
+    alone = "the hosts end the run at the latest after 90 s without muster"
     followed = user("logs", "-f")
     assert followed.returncode == 0 and followed.stdout == CHOICES[""]
-    assert followed.stderr == f"muster: {RUN} has ended: muster was killed before it could record how\n"
+    assert followed.stderr == f"muster: {RUN}: {what}; {alone}\n"
+    attached = user("attach")
+    assert attached.returncode == 125 and f"{what}, so it is not recorded how the run ended" in attached.stderr, attached.stderr
+    assert f"muster run --again {RUN}" in attached.stderr and alone in attached.stderr
+    listed = described("runs", json.loads(user("runs", "--json").stdout))
+    assert (listed["state"], listed["why"]) == ("killed", f"{what}; {alone}")
+    stopped = user("stop", RUN)
+    assert stopped.returncode == 2 and f"{what}, so no muster supervises this run" in stopped.stderr, stopped.stderr
+    assert user("rm", RUN).returncode == 0
 
 
 def test_stop_gives_up_after_its_time(user, runs):

@@ -58,6 +58,7 @@ def test_kill_closes_connections_and_restart_brings_the_host_back(lab_up):
     lab = lab_up(hosts=2)
     lab.shell("n2", "echo kept > ~/file; echo lost > /tmp/file")
     key = lab.shell("n2", "cat /etc/ssh/ssh_host_ed25519_key.pub")
+    boot = lab.shell("n2", "cat /proc/sys/kernel/random/boot_id")
     assert end_of_connection(lab, "kill", wait=20) == "closed"
     assert not reachable(lab)
     assert [h["up"] for h in lab.status()["hosts"] if h["name"] == "n2"] == [False]
@@ -67,6 +68,7 @@ def test_kill_closes_connections_and_restart_brings_the_host_back(lab_up):
     assert reachable(lab)
     assert lab.shell("n2", "cat ~/file; ls /tmp") == "kept\n"
     assert lab.shell("n2", "cat /etc/ssh/ssh_host_ed25519_key.pub") == key
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\n", boot) and lab.shell("n2", "cat /proc/sys/kernel/random/boot_id") != boot
     lab.write("launcher", "/tmp/known", "n2 " + key)
     lab.write("launcher", "/tmp/password", lab.password, mode="600")
     login = lab.exec("launcher", "sshpass", "-f", "/tmp/password", "ssh", "-o", "UserKnownHostsFile=/tmp/known",

@@ -29,6 +29,12 @@ TEST(SshWords, LeaveUserAndPortToTheConfigurationUnlessGiven) {
   EXPECT_EQ(*(std::find(words.begin(), words.end(), "-p") + 1), "2222");
 }
 
+TEST(SshWords, KeepASilentConnectionForAsLongAsTheJobNeedsIt) {
+  EXPECT_TRUE(has(ssh_words({}), "ServerAliveInterval=15"));
+  EXPECT_TRUE(has(ssh_words({}), "ServerAliveCountMax=4"));
+  EXPECT_TRUE(has(ssh_words({.patience = std::chrono::seconds(181)}), "ServerAliveCountMax=13"));
+}
+
 TEST(SshWords, LeaveNoWayFromTheHostBackToThisMachine) {
   const auto words = ssh_words({});
   for (const char* setting : {"ForwardAgent=no", "ForwardX11=no", "Tunnel=no",

@@ -12,10 +12,11 @@ class AboutFiles : public sys::FolderTest {};
 
 TEST_F(AboutFiles, OfAPodTellWhichRanksItHas) {
   const Record record{.ranks = {{.rank = 4, .host = "n2"}, {.rank = 5, .host = "n2"}}};
-  ASSERT_TRUE(write_about(folder_, about(record)));
+  ASSERT_TRUE(write_about(folder_, about(record, 90)));
   const About read = read_about(folder_).value();
   EXPECT_EQ(read.ranks, 2);
   EXPECT_EQ(read.rank_end, 6);
+  EXPECT_EQ(read.orphan_after_s, 90);
 }
 
 TEST_F(AboutFiles, OfAnOlderMusterCountTheRanks) {
@@ -24,6 +25,7 @@ TEST_F(AboutFiles, OfAnOlderMusterCountTheRanks) {
       R"( "hosts": ["n1"], "ranks": 2})";
   ASSERT_TRUE(sys::write_file(folder_ + "/about.json", old, 0600));
   EXPECT_EQ(read_about(folder_).value().rank_end, 2);
+  EXPECT_EQ(read_about(folder_).value().orphan_after_s, 0);
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ class FakeLoop : public sys::Loop {
   void after(double seconds, std::function<void()> call);
   // Suspends muster, as Ctrl-Z does: events that are due meanwhile come late.
   void stand_still(double seconds);
+  // Suspends the machine: its timers do not notice, but the hosts have lived on.
+  void suspend(double seconds) { suspended_s_ += seconds; }
   void raise(int signal);
   [[nodiscard]] double elapsed() const { return now_s_; }
   [[nodiscard]] bool waited_for_ever() const { return now_s_ >= kForEver; }
@@ -74,6 +76,7 @@ class FakeLoop : public sys::Loop {
   void drain(std::chrono::milliseconds at_most) override;
   [[nodiscard]] std::chrono::steady_clock::time_point now() const override;
   [[nodiscard]] double unix_time() const override;
+  [[nodiscard]] double uptime() const override { return now_s_ + suspended_s_; }
 
  private:
   struct Event {
@@ -89,6 +92,7 @@ class FakeLoop : public sys::Loop {
   void fire(const std::weak_ptr<sys::Timer>& timer);
 
   double now_s_ = 0;
+  double suspended_s_ = 0;
   std::uint64_t events_ = 0;
   std::priority_queue<Event> queue_;
   std::map<int, std::function<void()>> signals_;

@@ -51,6 +51,8 @@ TEST(NetworkAway, AnOutageLongerThanTheHostsWaitEndsTheRunOnce) {
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_EQ(end.record.lost_hosts, (std::vector<std::string>{"n1", "n2", "n3"}));
+  EXPECT_TRUE(says(end.verdict.text, "so this machine's network was probably down; hosts n"))
+      << end.verdict.text;
   EXPECT_LT(end.took_s, 5 + 60 + 5);
 }
 
@@ -96,9 +98,59 @@ TEST(NetworkAway, ALauncherThatStoodStillTooLongFindsTheRunOverAndEndsAtOnce) {
   });
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
-  EXPECT_TRUE(says(end.verdict.text, "the run has already ended on this host")) << end.verdict.text;
+  EXPECT_TRUE(says(end.verdict.text, "muster was stopped, for 20")) << end.verdict.text;
   EXPECT_FALSE(says(end.said, "has not confirmed")) << end.said;
   EXPECT_LT(end.took_s, 210 + 10);
+}
+
+void sleep_too_long(Scene& scene) {
+  for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
+    scene.hosts[i].behaviour.forgets = true;  // meanwhile the wardens have ended the run
+    scene.hosts[i].vanish(Gone::kCut, 1);
+  }
+  scene.loop.suspend(7200);
+}
+
+TEST(NetworkAway, ALauncherThatSleptTooLongSaysWhyTheRunIsOver) {
+  Scene scene(3);
+  scene.let_ranks_live(900);
+  scene.later(10, [&] { sleep_too_long(scene); });
+  const SceneEnd end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "asleep, or muster was stopped, for 720")) << end.verdict.text;
+  EXPECT_TRUE(says(end.verdict.text, "the hosts wait 60 s")) << end.verdict.text;
+}
+
+TEST(NetworkAway, TheEngineThatEndsFirstAfterALongSleepIsNotBlamed) {
+  Scene scene(3);
+  scene.let_ranks_live(900);
+  scene.later(10, [&] {
+    sleep_too_long(scene);
+    scene.end_engine("", 143);
+  });
+  const SceneEnd end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "asleep, or muster was stopped, for 720")) << end.verdict.text;
+}
+
+TEST(NetworkAway, AShortSleepIsNotBlamedForWhatFailsLater) {
+  Scene scene(3);
+  scene.let_ranks_live(900);
+  scene.later(10, [&] { scene.loop.suspend(50); });
+  scene.later(20, [&] { scene.end_engine("", 143); });
+  const SceneEnd end = scene.play();
+  EXPECT_FALSE(says(end.verdict.text, "asleep")) << end.verdict.text;
+}
+
+TEST(NetworkAway, TheOnlyHostGetsLongerToAnswerAfterASleep) {
+  Scene scene(1);
+  scene.let_ranks_live(90);
+  scene.later(10, [&] {
+    scene.hosts[0].vanish(Gone::kSilent, 40);  // this machine's network needs time to come back
+    scene.loop.suspend(10);
+  });
+  const SceneEnd end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
 }
 
 TEST(NetworkAway, AHostThatWasBootedIsNamedAtOnce) {

@@ -41,7 +41,7 @@ class PastRuns : public sys::FolderTest {
   // Stores a run as it is just after its start, and returns its folder.
   static std::string start(const Record& record) {
     std::string folder = make_run_folder(record.id).value();
-    EXPECT_TRUE(write_about(folder, about(record)));
+    EXPECT_TRUE(write_about(folder, about(record, 90)));
     EXPECT_TRUE(sys::write_file(folder + "/out", "x", 0600));
     return folder;
   }
@@ -92,6 +92,23 @@ TEST_F(PastRuns, ThatNobodyEndedWereKilledOrNeverStarted) {
   ASSERT_TRUE(sys::write_file(elsewhere + "/owner", "1 1 another-machine\n", 0600));
   EXPECT_EQ(look_at_run("c").state, RunState::kElsewhere);
   EXPECT_TRUE(may_be_running(elsewhere));
+}
+
+TEST_F(PastRuns, DoNotOutliveARebootOfThisMachine) {
+  const std::string folder = start(record_of("a", 100));
+  ASSERT_TRUE(write_owner(folder));
+  ASSERT_TRUE(look_at_run("a").state == RunState::kRunning);
+  // A process of the new boot may have the same pid and the same start time.
+  std::string owner = sys::read_file(folder + "/owner").value();
+  owner.replace(owner.rfind(' ') + 1, std::string::npos, "an-earlier-boot\n");
+  ASSERT_TRUE(sys::write_file(folder + "/owner", owner, 0600));
+  const PastRun run = look_at_run("a");
+  EXPECT_EQ(run.state, RunState::kKilled);
+  EXPECT_EQ(run.why,
+            "this machine was rebooted; the hosts end the run at the latest after 90 s without "
+            "muster");
+  EXPECT_EQ(living_owner(folder), 0);
+  EXPECT_FALSE(may_be_running(folder));
 }
 
 TEST_F(PastRuns, CountAllTheirAttempts) {
