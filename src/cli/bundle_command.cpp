@@ -39,9 +39,11 @@ Result<void> copy_programs(const std::string& folder, std::vector<std::string>& 
   for (const run::Build& build : run::find_builds()) {
     const std::string name = setup::program_name(build.machine);
     std::error_code failed;
-    if (!build.binary) {
+    if (!std::filesystem::exists(build.path, failed) && !failed) {
       std::filesystem::remove(folder + "/" + name, failed);
-      continue;
+      if (!failed) continue;
+      return unexpected(Error{.what = "cannot remove the old file: " + failed.message(),
+                              .where = {.file = folder + "/" + name}});
     }
     MUSTER_TRY(const bool copied, setup::copy_program(build.path, folder + "/" + name));
     if (copied) changed.push_back(name);

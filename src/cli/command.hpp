@@ -19,7 +19,7 @@ using trainflags::help_formatter;
 // What the given command does. main runs it after the whole line has been parsed.
 using Action = std::function<Result<int>()>;
 
-// The exit code for an Error. The only table of them is in main.cpp.
+// The exit code for an Error. The only table of them is in exit_code.cpp.
 [[nodiscard]] int exit_code(ErrorCode code);
 
 // The program to run and its arguments. They bypass the parser, which would read "[a]" as a list.

@@ -27,24 +27,6 @@
 #include "sys/print.hpp"
 
 namespace muster::cli {
-int exit_code(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kUsage:
-      return kExitUsage;
-    case ErrorCode::kFindings:
-      return kExitRefused;
-    case ErrorCode::kUnreachable:
-      return kExitUnreachable;
-    case ErrorCode::kEngineMissing:
-      return kExitMissing;
-    case ErrorCode::kTimeout:
-      return kExitTimedOut;
-    case ErrorCode::kSystem:
-      return kExitOwnFault;
-  }
-  return kExitOwnFault;
-}
-
 namespace {
 
 // Overwrites what follows the first '=' of NAME=value.

@@ -1,6 +1,5 @@
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <thread>
 #include <utility>
 
@@ -102,9 +101,8 @@ Result<void> see_it_start(const std::string& job, const std::string& muster,
                               "(exit code {})",
                               job, printable(state.host), state.exit_code),
           .hint = fmt::format("{} must be on that host too: put muster into a directory that all "
-                              "hosts share; for a host of another architecture, install muster "
-                              "there from a package, which has both; the job's own message is in "
-                              "{}",
+                              "hosts share, from a package if they have different architectures; "
+                              "the job's own message is in {}",
                               muster, output)});
     }
     if (!std::exchange(runs, runs || state.state == "RUNNING") && runs) {
@@ -115,24 +113,14 @@ Result<void> see_it_start(const std::string& job, const std::string& muster,
   return {};
 }
 
-// Returns the path of each installed build of muster by its architecture.
-Result<std::map<std::string, std::string>> installed_musters() {
-  std::map<std::string, std::string> musters;
-  run::Builds builds = run::find_builds();
-  MUSTER_TRY(builds.front().path, own_binary());
-  for (const run::Build& build : builds) {
-    if (build.binary) musters.emplace(build.machine, build.path);
-  }
-  return musters;
-}
-
 Result<int> submit(const RunOptions& options, const launch::Words& words, const Program& program) {
   if (program.empty()) return unexpected(no_program("muster submit -N 2 train.py"));
   const std::string name = job_name(program);
   launch::Batch batch{.name = name, .output = fmt::format("{}-%j.out", name)};
   MUSTER_TRY(const layout::Job job, read_job(options.job, program));
   MUSTER_TRY(batch.flags, slurm_flags(options, program));
-  MUSTER_TRY(batch.musters, installed_musters());
+  MUSTER_TRY(batch.muster, own_binary());
+  batch.other_musters = run::installed_build(std::filesystem::path(batch.muster).parent_path(), "");
   batch.arguments = run_arguments(words, program);
   const std::string text = to_script(batch);
   if (options.dry_run) {
@@ -143,8 +131,7 @@ Result<int> submit(const RunOptions& options, const launch::Words& words, const 
   MUSTER_CHECK(write_script(path, text));
   MUSTER_TRY(const std::string number, submit_script(path, given_variables(job)));
   sys::print_out("{}\n", number);
-  MUSTER_TRY(const std::string muster, own_binary());
-  MUSTER_CHECK(see_it_start(number, muster, fmt::format("{}-{}.out", name, number)));
+  MUSTER_CHECK(see_it_start(number, batch.muster, fmt::format("{}-{}.out", name, number)));
   sys::print_err(
       "muster: job {} is submitted; script {}, output {}-{}.out\n  to see its state: squeue -j {}; "
       "to end it: scancel {}\n",

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/exit_code.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::launch {
@@ -67,16 +66,12 @@ std::string to_script(const Batch& batch) {
   flags.insert(flags.end(), batch.flags.begin(), batch.flags.end());
   for (const std::string& flag : flags) text += fmt::format("#SBATCH {}\n", directive_word(flag));
   text += "\n# Runs on the first host of the job; muster starts the ranks on all of them.\n";
-  text += "case $(uname -m) in\n";
-  for (const auto& [machine, path] : batch.musters) {
-    text += fmt::format("  {}) muster={} ;;\n", machine, sys::quote(path));
-  }
+  text += fmt::format("muster={}\n", sys::quote(batch.muster));
+  text += fmt::format("other={}$(uname -m)\n", sys::quote(batch.other_musters));
   return text + fmt::format(
-                    "  *) echo \"no muster for $(uname -m) is installed where the job was "
-                    "submitted\" >&2; exit {} ;;\n"
-                    "esac\n"
+                    "if [ -x \"$other\" ]; then muster=$other; fi\n"
                     "exec \"$muster\" {}\n",
-                    kExitCannotRun, sys::quote(batch.arguments));
+                    sys::quote(batch.arguments));
 }
 
 }  // namespace muster::launch

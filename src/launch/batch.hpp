@@ -2,7 +2,6 @@
 // script. All pure.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,9 +24,10 @@ struct Batch {
   std::string name;    // name of the job
   std::string output;  // file; "%j" becomes the job's number
   Words flags = {};    // see allocation_flags
-  // The paths of the installed builds of muster, by architecture as `uname -m` names it. The script
-  // chooses one on the job's first host.
-  std::map<std::string, std::string> musters = {};
+  std::string muster = {};  // the path of this muster
+  // The path of the build for another architecture, without the name of that architecture
+  // (`uname -m`) at its end. The script prefers that build if the job's first host has it.
+  std::string other_musters = {};
   Words arguments = {};  // of muster, which runs once, on the first host
 };
 

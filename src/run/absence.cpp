@@ -82,7 +82,7 @@ bool Supervisor::alone() const {
     if (hosts_[i].done || hosts_[i].lost) continue;
     if (seconds_since(crew_.heard(i)) < kSilenceSeconds) return false;
     ++silent;
-    is_waking = away_s_ > 0 && crew_.heard(i) == woke_;
+    is_waking = away_s_ > 0 && crew_.heard(i) <= woke_;
   }
   return silent > 1 || is_waking;
 }

@@ -55,7 +55,9 @@ std::optional<Owner> read_owner(const std::string& folder) {
 }
 
 bool is_of_another_boot(const Owner& owner) {
-  return !owner.boot.empty() && owner.host == own_host() && owner.boot != own_boot();
+  if (owner.boot.empty() || owner.host != own_host()) return false;
+  const std::string own = own_boot();  // empty if it cannot be read
+  return !own.empty() && owner.boot != own;
 }
 
 // The ids of all stored attempts, in no particular order.
@@ -245,7 +247,8 @@ int living_owner(const std::string& folder) {
 
 std::string how_muster_left(const std::string& folder) {
   const auto owner = read_owner(folder);
-  return owner && is_of_another_boot(*owner) ? "this machine was rebooted" : "muster was killed";
+  if (owner && is_of_another_boot(*owner)) return "muster was killed or this machine rebooted";
+  return "muster was killed";
 }
 
 std::string what_hosts_do_alone(const std::string& folder) {

@@ -63,7 +63,7 @@ struct AttemptName {
 [[nodiscard]] std::string owner_elsewhere(const std::string& folder);
 
 // For an attempt whose supervising process is gone and has left no record: what happened to that
-// process, such as "this machine was rebooted", and what the hosts do without it.
+// process, such as "muster was killed", and what the hosts do without it.
 [[nodiscard]] std::string how_muster_left(const std::string& folder);
 [[nodiscard]] std::string what_hosts_do_alone(const std::string& folder);
 

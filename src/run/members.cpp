@@ -32,7 +32,10 @@ Result<void> Members::look(const Turn& turn, bool first, Gathered& gathered) {
   std::optional<sys::FirstSignalIgnored> until_looked;
   if (!first) until_looked.emplace();
   auto looked = stage_.look(turn, roster_ ? &roster_->members() : nullptr);
-  if (until_looked) gathered.signal = sys::FirstSignalIgnored::came();
+  if (!first) {
+    until_looked.reset();  // first, so that no signal is ignored after we have asked
+    gathered.signal = sys::FirstSignalIgnored::came();
+  }
   if (gathered.signal) {
     stage_.close({});
     return {};

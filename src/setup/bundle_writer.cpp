@@ -174,12 +174,12 @@ Result<bool> copy_program(const std::string& from, const std::string& path) {
   const auto there = sys::hash_file(path);
   if (wanted && there && *wanted == *there) return false;
   std::error_code failed;
-  std::filesystem::copy_file(from, path + ".new", std::filesystem::copy_options::overwrite_existing,
-                             failed);
-  if (!failed) {
-    std::filesystem::permissions(path + ".new", std::filesystem::perms(0755), failed);
-  }
-  if (!failed) std::filesystem::rename(path + ".new", path, failed);
+  // The scripts of the bundle must not find a half-copied file, so its name has a dot in front.
+  const std::filesystem::path target(path);
+  const auto copy = target.parent_path() / ("." + target.filename().string() + ".new");
+  std::filesystem::copy_file(from, copy, std::filesystem::copy_options::overwrite_existing, failed);
+  if (!failed) std::filesystem::permissions(copy, std::filesystem::perms(0755), failed);
+  if (!failed) std::filesystem::rename(copy, target, failed);
   if (!failed) return true;
   return unexpected(Error{.what = fmt::format("cannot copy muster: {}", failed.message()),
                           .where = {.file = path}});

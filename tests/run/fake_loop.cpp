@@ -97,8 +97,10 @@ void FakeLoop::drain(std::chrono::milliseconds at_most) {
 
 std::chrono::steady_clock::time_point FakeLoop::now() const {
   using Clock = std::chrono::steady_clock;
-  return Clock::time_point(
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kBegin + now_s_)));
+  // No two calls return the same time, as with a real clock.
+  return Clock::time_point(std::chrono::duration_cast<Clock::duration>(
+             std::chrono::duration<double>(kBegin + now_s_))) +
+         std::chrono::nanoseconds(++calls_of_now_);
 }
 
 double FakeLoop::unix_time() const {

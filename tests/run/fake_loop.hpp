@@ -91,6 +91,7 @@ class FakeLoop : public sys::Loop {
   };
   void fire(const std::weak_ptr<sys::Timer>& timer);
 
+  mutable int calls_of_now_ = 0;
   double now_s_ = 0;
   double suspended_s_ = 0;
   std::uint64_t events_ = 0;

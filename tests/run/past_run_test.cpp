@@ -105,7 +105,8 @@ TEST_F(PastRuns, DoNotOutliveARebootOfThisMachine) {
   const PastRun run = look_at_run("a");
   EXPECT_EQ(run.state, RunState::kKilled);
   EXPECT_EQ(run.why,
-            "this machine was rebooted; the hosts end the run at the latest after 90 s without "
+            "muster was killed or this machine rebooted; the hosts end the run at the latest after "
+            "90 s without "
             "muster");
   EXPECT_EQ(living_owner(folder), 0);
   EXPECT_FALSE(may_be_running(folder));

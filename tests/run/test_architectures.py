@@ -93,8 +93,8 @@ def test_a_batch_script_starts_the_build_for_its_host(installed, on_machine):
     for machine, build in (("x86_64", "bin/muster"), ("aarch64", "libexec/muster/muster-aarch64")):
         done = on_machine(machine, "sh", input=shown)
         assert (done.returncode, done.stdout) == (0, f"{installed / build} run -N 2 -- true\n"), done
-    done = on_machine("riscv64", "sh", input=script)
-    assert (done.returncode, done.stderr) == (126, "no muster for riscv64 is installed where the job was submitted\n")
+    # On a host with a package for its own architecture, the path of this muster holds the right one.
+    assert on_machine("riscv64", "sh", input=shown).stdout.startswith(f"{installed / 'bin/muster'} run ")
 
 
 def test_a_bundle_has_both_builds_and_starts_the_one_for_its_machine(muster, installed, tmp_path, on_machine):

@@ -51,10 +51,10 @@ def test_power_loss_of_the_launcher(lab_up, make_cluster, engines):
     cluster.lab.command("restart", "launcher")
     alone = "the hosts end the run at the latest after 5 s without muster"
     listed = described("runs", json.loads(cluster.muster("runs", "--json", "--limit", "1").stdout))
-    assert (listed["id"], listed["state"], listed["why"]) == (run.id, "killed", f"this machine was rebooted; {alone}"), listed
+    assert (listed["id"], listed["state"], listed["why"]) == (run.id, "killed", f"muster was killed or this machine rebooted; {alone}"), listed
     attached = cluster.muster("attach", run.id)
     assert attached.returncode == 125 and attached.stdout.count("up") == 3, attached
-    assert "this machine was rebooted, so it is not recorded how the run ended" in attached.stderr and alone in attached.stderr, attached.stderr
+    assert "muster was killed or this machine rebooted, so it is not recorded how the run ended" in attached.stderr and alone in attached.stderr, attached.stderr
 
 
 @pytest.mark.campaign
