@@ -29,7 +29,9 @@ TEST(AwsModule, TheUsersValuesAreInOneFile) {
     EXPECT_NE(values.find(line), std::string::npos) << values;
   }
   for (const File& file : aws_files(options)) {
-    if (file.path != "terraform.tfvars") EXPECT_EQ(file.content, content(good(), file.path));
+    if (file.path != "terraform.tfvars") {
+      EXPECT_EQ(file.content, content(good(), file.path));
+    }
   }
 }
 

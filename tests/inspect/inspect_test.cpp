@@ -127,7 +127,9 @@ TEST_F(InspectFolder, TellsAReadOfAFifo) {
   const RankView view = look_at({child.pid()});
   ASSERT_EQ(view.processes.size(), 1U);
   EXPECT_TRUE(view.processes[0].call.starts_with("read of ")) << view.processes[0].call;
-  if (!look_at_call(child.pid()).denied) EXPECT_EQ(view.processes[0].call, "read of " + fifo);
+  if (!look_at_call(child.pid()).denied) {
+    EXPECT_EQ(view.processes[0].call, "read of " + fifo);
+  }
 }
 
 TEST(Inspect, TellsStatesOfAllProcesses) {
@@ -215,8 +217,12 @@ TEST(Inspect, DoesNotStopAProcessInStateD) {
   std::ifstream lines(status);
   // No signal is pending; SIGSTOP would be signal 19.
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("ShdPnd:")) EXPECT_EQ(line, "ShdPnd:\t0000000000000000");
-    if (line.starts_with("SigPnd:")) EXPECT_EQ(line, "SigPnd:\t0000000000000000");
+    if (line.starts_with("ShdPnd:")) {
+      EXPECT_EQ(line, "ShdPnd:\t0000000000000000");
+    }
+    if (line.starts_with("SigPnd:")) {
+      EXPECT_EQ(line, "SigPnd:\t0000000000000000");
+    }
   }
 }
 

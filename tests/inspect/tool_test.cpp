@@ -70,7 +70,9 @@ TEST(Tool, IsKilledAtTheDeadline) {
                                      std::chrono::milliseconds(300), begin + kMinute);
   EXPECT_TRUE(answer.timed_out);
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(100));
-  if (!answer.out.empty()) EXPECT_NE(::kill(std::stoi(answer.out), 0), 0);
+  if (!answer.out.empty()) {
+    EXPECT_NE(::kill(std::stoi(answer.out), 0), 0);
+  }
 }
 
 TEST(Tool, ThatIsKilledLeavesNoProcessStopped) {

@@ -93,7 +93,9 @@ TEST(Profiles, NamesAndPciAddressesAreUniqueAndFit) {
     for (const RailInterface& rail : rail_interfaces(hardware)) {
       EXPECT_TRUE(interfaces.insert(rail.interface).second) << name << rail.interface;
       EXPECT_LE(rail.interface.size(), 15U) << rail.interface;
-      if (!rail.address.empty()) EXPECT_TRUE(rail.address.starts_with("198.19.")) << rail.address;
+      if (!rail.address.empty()) {
+        EXPECT_TRUE(rail.address.starts_with("198.19.")) << rail.address;
+      }
     }
   }
 }

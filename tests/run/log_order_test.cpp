@@ -69,7 +69,9 @@ TEST_F(LogOrderTest, ReadersOfAGrowingLogGetEachLineOnce) {
     from += line.size();
     written += "[n1:0] " + line;
     if (i % 97 == 0) followed += all_of(follower, false);
-    if (i % 2500 == 0) EXPECT_EQ(all_of(folder_), written);
+    if (i % 2500 == 0) {
+      EXPECT_EQ(all_of(folder_), written);
+    }
   }
   followed += all_of(follower, true);
   EXPECT_TRUE(followed == written);
