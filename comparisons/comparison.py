@@ -65,10 +65,9 @@ class Lab:
         pairs = [f"{name}={value}" for name, value in (env or {}).items()]
         return [str(MUSTER), "lab", "exec", "--name", self.name, "launcher", "--", "env", *pairs, *argv]
 
-    def run(self, argv, env=None, timeout=120):
+    def run(self, argv, env=None, timeout=120, input=""):
         """Runs a command on the launcher as the ordinary user, and returns the whole result."""
-        return subprocess.run(self.words(argv, env), capture_output=True, text=True, timeout=timeout,
-                              stdin=subprocess.DEVNULL)
+        return subprocess.run(self.words(argv, env), capture_output=True, text=True, timeout=timeout, input=input)
 
     def set_up(self):
         password = self.status()["password"]
@@ -85,33 +84,41 @@ class Lab:
 
 
 @contextmanager
-def lab(hosts, *flags, name=""):
+def lab(hosts, *flags, name="", set_up=True):
     one = Lab(name or "b" + uuid.uuid4().hex[:8], hosts)
     say(f"bringing up {hosts} hosts")
     one.lab("up", "--nodes", str(hosts), *flags)
     try:
-        one.set_up()
+        if set_up:
+            one.set_up()
         yield one
     finally:
         one.lab("down")
 
 
-def compare(name, sides, count, note=""):
-    """Runs the sides in turn, `count` times each, and prints their medians as one comparison.
-
-    `sides` is {"ours": f, "peer": f}. Each function prepares itself and returns the seconds that it measured.
-    """
-    times = {side: [] for side in sides}
+def take_turns(name, sides, count, text=lambda seconds: f"{seconds:.3f} s"):
+    """Calls the functions in `sides` ({side: function}) in turn, `count` times each. Returns what each returned: {side: [value]}."""
+    values = {side: [] for side in sides}
     for number in range(count):
-        # The order alternates, so that neither side always pays for what the other left behind.
+        # The order alternates, so that no side always pays for what another left behind.
         order = list(sides.items()) if number % 2 == 0 else list(sides.items())[::-1]
         for side, measure in order:
-            times[side].append(measure())
-        say(f"{name} {number + 1}/{count}: " + ", ".join(f"{side} {values[-1]:.3f} s" for side, values in times.items()))
-    ours, peer = (statistics.median(times[side]) for side in ("ours", "peer"))
-    spread = {side: [round(min(v), 4), round(max(v), 4)] for side, v in times.items()}
-    print(json.dumps({"name": name, "ours": round(ours, 4), "peer": round(peer, 4), "ratio": round(ours / peer, 4), "n": count,
-                      "unit": "s", "spread": spread, **({"note": note} if note else {})}), flush=True)
+            values[side].append(measure())
+        say(f"{name} {number + 1}/{count}: " + ", ".join(f"{side} {text(of_side[-1])}" for side, of_side in values.items()))
+    return values
+
+
+def report(name, values, unit="s", note=""):
+    """Prints the medians of `values`, which is {"ours": [number], "peer": [number]}, as one comparison."""
+    ours, peer = (statistics.median(values[side]) for side in ("ours", "peer"))
+    spread = {side: [round(min(v), 4), round(max(v), 4)] for side, v in values.items()}
+    print(json.dumps({"name": name, "ours": round(ours, 4), "peer": round(peer, 4), "ratio": round(ours / peer, 4) if peer else None,
+                      "n": len(values["ours"]), "unit": unit, "spread": spread, **({"note": note} if note else {})}), flush=True)
+
+
+def compare(name, sides, count, note=""):
+    """Compares two functions, {"ours": f, "peer": f}. Each prepares itself and returns the seconds that it measured."""
+    report(name, take_turns(name, sides, count), note=note)
 
 
 def timed(run, accept):

@@ -21,9 +21,9 @@ using Words = std::vector<std::string>;
                                      std::span<const std::string> more);
 
 struct Batch {
-  std::string name;    // name of the job
-  std::string output;  // file; "%j" becomes the job's number
-  Words flags = {};    // see allocation_flags
+  std::string name;         // name of the job
+  std::string output;       // file; "%j" becomes the job's number
+  Words flags = {};         // see allocation_flags
   std::string muster = {};  // the path of this muster
   // The path of the build for another architecture, without the name of that architecture
   // (`uname -m`) at its end. The script prefers that build if the job's first host has it.
