@@ -213,7 +213,7 @@ while [[ $1 = -* ]]; do
     --user) user=$2 ;;
     -v)
       IFS=: read -r from to _ <<< "$2"
-      if [[ -d $from ]]; then mkdir -p "$to"; elif [[ ! -e $to ]]; then : > "$to"; fi
+      if [[ -d $from ]]; then mkdir -p "$to"; elif [[ ! -e $to ]]; then mkdir -p "${{to%/*}}"; : > "$to"; fi
       mount --bind "$from" "$to" ;;
     -w) folder=$2 ;;
     -e) if [[ $2 = *=* ]]; then variables+=("$2"); elif [[ -v $2 ]]; then variables+=("$2=${{!2}}"); fi ;;
