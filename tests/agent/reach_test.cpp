@@ -165,7 +165,7 @@ TEST(ReachListener, AnswersNoStranger) {
     ASSERT_TRUE(stranger.valid());
     (void)!::send(stranger.get(), said.data(), said.size(), MSG_NOSIGNAL);
     const std::string answer = heard(stranger);
-    EXPECT_TRUE(answer.empty() || answer == kToken && said.starts_with(kToken)) << answer;
+    EXPECT_TRUE(answer.empty() || (answer == kToken && said.starts_with(kToken))) << answer;
   }
   one.connect({at(one.ports[0], kToken)});
   EXPECT_EQ(one.receive().reached, std::vector{Reached::kYes});

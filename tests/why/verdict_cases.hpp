@@ -36,7 +36,9 @@ inline void expect_verdicts(const std::vector<VerdictCase>& cases) {
     SCOPED_TRACE(all_of(verdict));
     EXPECT_EQ(name_of(verdict.kind), name_of(one.kind));
     EXPECT_EQ(verdict.hang, one.hang);
-    if (one.hang) EXPECT_EQ(verdict.ranks, one.ranks);
+    if (one.hang) {
+      EXPECT_EQ(verdict.ranks, one.ranks);
+    }
     EXPECT_NE(all_of(verdict).find(one.part), std::string::npos) << one.part;
   }
 }
