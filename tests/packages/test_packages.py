@@ -3,6 +3,7 @@
 campaigns/packages does the same in an empty Debian, with every package of a release."""
 import json
 import os
+import platform
 import re
 import runpy
 import subprocess
@@ -183,7 +184,7 @@ def test_sbom_is_valid_and_names_what_is_linked(root, muster, tmp_path):
     if not (muster.parent.parent / "build.ninja").is_file():
         pytest.skip(f"{muster} is in no build tree, so what it is made of cannot be looked at")
     file = tmp_path / "muster.spdx.json"
-    must(root / "packaging/sbom", muster.parent.parent, "bin/muster", "muster", file)
+    must(root / "packaging/sbom", muster.parent.parent, "bin/muster", "muster", platform.machine(), file)
     must(DEPS / "schemas/bin/pyspdxtools", "--infile", file)
     document = json.loads(file.read_text())
     libuv = next(one for one in document["packages"] if one["name"] == "libuv1-dev")
