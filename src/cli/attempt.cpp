@@ -22,6 +22,7 @@
 #include "remote/ssh.hpp"
 #include "run/about.hpp"
 #include "run/ask_desk.hpp"
+#include "run/floods.hpp"
 #include "run/folder.hpp"
 #include "run/inspection.hpp"
 #include "run/last_words.hpp"
@@ -200,6 +201,8 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
   const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
   output.show_rest();
   tell_missing_output(record, output);
+  const std::string waits = run::waits_text(record);
+  if (!waits.empty()) sys::print_err("muster: {}\n", waits);
   if (!output.not_kept().empty()) {
     sys::print_err("muster: the output stored in {} is incomplete: {}\n", folder,
                    output.not_kept());
