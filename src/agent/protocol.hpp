@@ -145,8 +145,8 @@ struct Report {
     kConnected
   };
   Kind kind = Kind::kBeat;
-  double clock_s = 0;                // in beat: Unix time on the host
-  std::vector<Waited> waited = {};   // in beat: the ranks that have waited since the last beat
+  double clock_s = 0;               // in beat: Unix time on the host
+  std::vector<Waited> waited = {};  // in beat: the ranks that have waited since the last beat
   facts::Facts facts = {};
   Event event = {};
   int ended = 0;                             // in done: how many processes had to be ended

@@ -99,8 +99,7 @@ std::string waits_text(const Record& record) {
   }
   if (ranks.empty()) return {};
   return fmt::format("{} printed {} and had to wait for {}{:.0f} s until muster had passed it on",
-                     ranks_on(ranks), size_of(bytes), ranks.size() == 1 ? "" : "up to ",
-                     longest_s);
+                     ranks_on(ranks), size_of(bytes), ranks.size() == 1 ? "" : "up to ", longest_s);
 }
 
 }  // namespace muster::run

@@ -1,9 +1,9 @@
 // Limits how many of the ranks' lines a terminal gets, so that it stays usable when ranks print
 // without end. Pure.
 //
-// A burst is shown in full. After that, the terminal gets the first lines of each second. When these
-// are used up, each rank still has a small share of its own, so that a rank that floods does not
-// hide what the others print.
+// A burst is shown in full. After that, the terminal gets the first lines of each second. When
+// these are used up, each rank still has a small share of its own, so that a rank that floods does
+// not hide what the others print.
 #pragma once
 
 #include <algorithm>

@@ -294,12 +294,14 @@ class UnconfirmedWarden : public WardenTest {
   void print_much(std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += kPiece) print(0, at, std::string(kPiece, 'x'));
   }
+  void confirm_at(double seconds) {
+    const std::vector<Taken> taken = {{.rank = 0, .out = RankSpool::kRoom}};
+    system_.at(seconds, [=, this] { say({.kind = Order::Kind::kTaken, .taken = taken}); });
+  }
   // What the warden's beats say about waits.
   [[nodiscard]] std::vector<Waited> waits() const {
     std::vector<Waited> all;
-    for (const Report& one : reports_) {
-      all.insert(all.end(), one.waited.begin(), one.waited.end());
-    }
+    for (const Report& one : reports_) all.insert(all.end(), one.waited.begin(), one.waited.end());
     return all;
   }
   void SetUp() override {
@@ -315,9 +317,7 @@ TEST_F(UnconfirmedWarden, CountsHowLongARankHasToWait) {
   constexpr std::size_t kAll = RankSpool::kRoom + 4 * kPiece;
   system_.at(1, [&] { start_rank(0); });
   system_.at(2, [&] { print_much(kAll); });
-  system_.at(12, [&] {
-    say({.kind = Order::Kind::kTaken, .taken = {{.rank = 0, .out = RankSpool::kRoom}}});
-  });
+  confirm_at(12);
   system_.at(20, [&] { end_rank(0, 0); });
   end_at(22);
   bye_at(24);
@@ -335,15 +335,12 @@ TEST_F(UnconfirmedWarden, ARankThatPrintsNoMoreDoesNotWait) {
   system_.at(1, [&] { start_rank(0); });
   system_.at(2, [&] { print_much(RankSpool::kRoom); });
   system_.at(12, [&] { end_rank(0, 0); });
-  system_.at(13, [&] {
-    say({.kind = Order::Kind::kTaken, .taken = {{.rank = 0, .out = RankSpool::kRoom}}});
-  });
+  confirm_at(13);
   end_at(22);
   bye_at(24);
   serve();
   ASSERT_EQ(ends().size(), 1U);
-  // Only its end waited, for 1 s. The warden does not look more often than it sends beats.
-  EXPECT_LT(ends()[0].waited_s, 1.5 + kBeatEverySeconds);
+  EXPECT_LT(ends()[0].waited_s, 1.5 + kBeatEverySeconds);  // only its end waited
 }
 
 TEST_F(WardenTest, ASecondConnectionTakesThePlaceOfTheFirst) {

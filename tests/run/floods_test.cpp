@@ -17,7 +17,8 @@ Floods::Clock::time_point flood_at(double seconds) {
 std::string report_waits(Floods& floods, int rank, double share, double from_s, double until_s) {
   std::string said;
   for (double now = from_s; now <= until_s; now += 2) {
-    floods.take("n1", rank, now * share, static_cast<std::uint64_t>(now) * 2 * kMegabyte, flood_at(now));
+    floods.take("n1", rank, now * share, static_cast<std::uint64_t>(now) * 2 * kMegabyte,
+                flood_at(now));
     said += floods.news(flood_at(now));
   }
   return said;
@@ -71,8 +72,9 @@ RankRecord ended_after(int rank, double lived_s, double waited_s, std::uint64_t 
 TEST(FloodsTest, AtTheEndRanksThatWaitedForLongAreNamed) {
   EXPECT_EQ(waits_text({.id = "r1", .ranks = {ended_after(0, 40, 25, 812 * kMegabyte)}}),
             "rank 0 on n1 printed 812.0 MB and had to wait for 25 s until muster had passed it on");
-  EXPECT_EQ(waits_text({.id = "r1", .ranks = {ended_after(0, 40, 25, kMegabyte),
-                                              ended_after(1, 40, 0, 1), ended_after(2, 40, 30, kMegabyte)}}),
+  EXPECT_EQ(waits_text({.id = "r1",
+                        .ranks = {ended_after(0, 40, 25, kMegabyte), ended_after(1, 40, 0, 1),
+                                  ended_after(2, 40, 30, kMegabyte)}}),
             "2 ranks (0,2) on n1 printed 2.0 MB and had to wait for up to 30 s until muster had "
             "passed it on");
 }

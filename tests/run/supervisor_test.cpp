@@ -75,11 +75,11 @@ TEST(Supervisor, ARankThatHasToWaitForLongIsNamed) {
   for (int i = 1; i <= 15; ++i) {
     scene.later(2.0 * i, [&scene, i] {
       // The second entry is about a rank of another host, and the third about none at all.
-      scene.hosts[1].send(
-          {.kind = agent::Report::Kind::kBeat,
-           .clock_s = scene.loop.unix_time(),
-           .waited = {{.rank = 1, .seconds = 1.5 * i}, {.rank = 0, .seconds = 1.5 * i},
-                      {.rank = 99, .seconds = 1.5 * i}}});
+      scene.hosts[1].send({.kind = agent::Report::Kind::kBeat,
+                           .clock_s = scene.loop.unix_time(),
+                           .waited = {{.rank = 1, .seconds = 1.5 * i},
+                                      {.rank = 0, .seconds = 1.5 * i},
+                                      {.rank = 99, .seconds = 1.5 * i}}});
     });
   }
   const SceneEnd end = scene.play();
