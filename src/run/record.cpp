@@ -505,6 +505,7 @@ std::string to_json(const Record& record, const Verdict& verdict) {
       {"lost_hosts", record.lost_hosts},
       {"clock_ahead", record.clock_ahead_s},
       {"ranks", ranks},
+      {"dropped_bytes", record.dropped_bytes},
       {"code", verdict.code},
       {"code_of", verdict.failed_host.empty() ? "muster" : "rank"},
       {"verdict", verdict.text},
