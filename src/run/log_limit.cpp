@@ -66,7 +66,7 @@ void LogLimit::wrote(const std::string& file, std::uint64_t bytes) {
 }
 
 // Drops the older half of the largest file, again and again, until a quarter of the limit is free.
-// So a rank that floods does not cost the output of the others.
+// So a rank that floods does not empty the files of the others.
 void LogLimit::make_room() {
   LogBegins freed;
   while (stored_ > most_ - most_ / 4) {
