@@ -68,6 +68,11 @@ void fields(V& v, Taken& t) {
 }
 
 template <class V>
+void fields(V& v, Waited& w) {
+  v("rank", w.rank), v("seconds", w.seconds);
+}
+
+template <class V>
 void fields(V& v, Endpoint& e) {
   v("address", e.address), v("port", e.port);
 }
@@ -132,7 +137,7 @@ void fields(V& v, Report& r) {
       v("text", r.text);
       break;
     case Report::Kind::kBeat:
-      v("clock_s", r.clock_s);
+      v("clock_s", r.clock_s), v.maybe("waited", r.waited);
       break;
     case Report::Kind::kInspection:
       v("inspection", r.inspection), v("view", r.view);

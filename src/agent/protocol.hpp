@@ -66,6 +66,14 @@ struct Taken {
   friend bool operator==(const Taken&, const Taken&) = default;
 };
 
+// How long a rank's output has had to wait so far, because the launcher took it too slowly.
+struct Waited {
+  int rank = 0;
+  double seconds = 0;
+
+  friend bool operator==(const Waited&, const Waited&) = default;
+};
+
 // A piece of what a rank's program wrote.
 struct Piece {
   int rank = 0;
@@ -137,7 +145,8 @@ struct Report {
     kConnected
   };
   Kind kind = Kind::kBeat;
-  double clock_s = 0;  // in beat: Unix time on the host
+  double clock_s = 0;               // in beat: Unix time on the host
+  std::vector<Waited> waited = {};  // in beat: the ranks that have waited since the last beat
   facts::Facts facts = {};
   Event event = {};
   int ended = 0;                             // in done: how many processes had to be ended

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -52,6 +53,18 @@ void RankLinks::watch(std::vector<pollfd>& watched, const RankSpool& spool) cons
       watched.push_back({link.channel.in(), POLLIN, 0});
     }
   }
+}
+
+std::vector<int> RankLinks::held_back(const RankSpool& spool) const {
+  std::vector<int> ranks;
+  for (const Link& link : links_) {
+    if (link.rank < 0 || link.superseded || spool.has_room(link.rank)) continue;
+    int unread = 0;
+    if (::ioctl(link.channel.in(), FIONREAD, &unread) == 0 && unread > 0) {
+      ranks.push_back(link.rank);
+    }
+  }
+  return ranks;
 }
 
 void RankLinks::admit() {

@@ -29,6 +29,9 @@ class RankLinks {
   // Adds the descriptors to poll.
   void watch(std::vector<pollfd>& watched, const RankSpool& spool) const;
 
+  // The ranks that have output which is not read, because the spool has no room for it.
+  [[nodiscard]] std::vector<int> held_back(const RankSpool& spool) const;
+
   // How much to read: only what the spool has room for, or everything that has arrived.
   enum class Reads { kWhatFits, kAll };
 

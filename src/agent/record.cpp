@@ -23,7 +23,7 @@ bool counts_are_possible(const RankStart& start) {
 }
 
 bool counts_are_possible(const RankEnd& end) {
-  return end.rank >= 0 && end.left_over >= 0;
+  return end.rank >= 0 && end.left_over >= 0 && end.waited_s >= 0;
 }
 
 std::string without_last(const std::string& path) {

@@ -54,6 +54,8 @@ struct RankEnd {
   std::int64_t max_rss_kb = 0;
   std::uint64_t out_bytes = 0;
   std::uint64_t err_bytes = 0;
+  // How long its output had to wait because the launcher had not yet taken what it printed before.
+  double waited_s = 0;
   int left_over = 0;       // descendants that were killed after the program's end
   bool by_engine = false;  // ended by the engine or muster because of another rank
   bool timed_out = false;  // its last output says that it gave up waiting for other ranks

@@ -31,7 +31,7 @@ void fields(V& v, RankEnd& e) {
   v("user_s", e.user_s), v("system_s", e.system_s), v("max_rss_kb", e.max_rss_kb);
   v("out_bytes", e.out_bytes), v("err_bytes", e.err_bytes), v("left_over", e.left_over);
   v("by_engine", e.by_engine), v("timed_out", e.timed_out), v("cut_off", e.cut_off);
-  v("memory_ran_out", e.memory_ran_out);
+  v("memory_ran_out", e.memory_ran_out), v("waited_s", e.waited_s);
 }
 
 template <class V>

@@ -55,6 +55,7 @@ Warden::Warden(std::string run_id, std::string folder, HostSystem& system)
       folder_(std::move(folder)),
       system_(system),
       memory_(system),
+      counted_(system.now()),
       heard_(system.now()),
       next_beat_(system.now()) {
   system_.watch_kernel();
@@ -79,6 +80,7 @@ Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
   begin();
   while (!over_) {
     wait();
+    count_waits();
     admit();
     desk_.serve();
     launcher_.receive();
@@ -94,10 +96,7 @@ Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
     pass_on_news(RankLinks::Reads::kWhatFits);
     send_output(false);
     if (system_.now() >= next_beat_) {
-      launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = system_.unix_time()}));
-      next_beat_ = system_.now() + ms(kBeatEverySeconds);
-      memory_.look();
-      look_at_dismissed();
+      beat();
     }
     if (!ending_ && system_.now() - heard_ > ms(orphan_after_s_)) {
       launcher_.close();
@@ -131,6 +130,28 @@ void Warden::wait() {
   const milliseconds time = ending_ ? kLookAgain : std::max(left, milliseconds(0));
   system_.wait(watched, time + milliseconds(1));
   launcher_.flush();
+}
+
+// Must be called before the spool changes, because it counts the time since the last call for the
+// ranks that the spool has no room for. The result may be too large by the time between two beats.
+void Warden::count_waits() {
+  const auto now = system_.now();
+  for (const int rank : links_.held_back(spool_)) {
+    waited_s_[rank] += duration<double>(now - counted_).count();
+    held_back_.insert(rank);
+  }
+  counted_ = now;
+}
+
+void Warden::beat() {
+  Report beat{.kind = Report::Kind::kBeat, .clock_s = system_.unix_time()};
+  for (const int rank : std::exchange(held_back_, {})) {
+    beat.waited.push_back({.rank = rank, .seconds = waited_s_[rank]});
+  }
+  launcher_.send(to_line(beat));
+  next_beat_ = system_.now() + ms(kBeatEverySeconds);
+  memory_.look();
+  look_at_dismissed();
 }
 
 // Accepts a new connection of the launcher, which replaces the old one.
@@ -188,9 +209,11 @@ void Warden::pass_on_news(RankLinks::Reads how) {
     if (event.start) {
       starts_[event.start->rank] = *event.start;
       ended_[event.start->rank] = false;  // torchrun may have started it again
+      waited_s_.erase(event.start->rank);
     }
     if (event.end) {
       ended_[event.end->rank] = true;
+      event.end->waited_s = waited_s_[event.end->rank];
       const int status = event.end->status;
       event.end->by_engine = event.end->by_engine || (told_to_end_ && died_of(status, SIGTERM)) ||
                              (told_to_end_ && died_of(status, SIGKILL));
@@ -214,6 +237,7 @@ void Warden::note_gone(int rank) {
                          .status = SIGKILL,
                          .failure = "it was killed together with muster's rank process",
                          .time_s = system_.unix_time(),
+                         .waited_s = waited_s_[rank],
                          .by_engine = told_to_end_}});
 }
 

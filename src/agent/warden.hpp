@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ class Warden {
   using Clock = HostSystem::Clock;
 
   void wait();
+  void count_waits();
+  void beat();
   void admit();
   void obey(const Order& order);
   void be_patient(double orphan_after_s);
@@ -74,6 +77,9 @@ class Warden {
   std::vector<Event> events_;
   std::map<int, RankStart> starts_;  // by rank
   std::map<int, bool> ended_;        // by rank
+  std::map<int, double> waited_s_;   // by rank: how long its output was held back
+  std::set<int> held_back_;          // the ranks held back since the last beat
+  Clock::time_point counted_;        // when waited_s_ was brought up to date
   Clock::time_point heard_;          // when the launcher was heard last
   Clock::time_point next_beat_;
   double orphan_after_s_ = 60;

@@ -22,6 +22,7 @@
 #include "remote/ssh.hpp"
 #include "run/about.hpp"
 #include "run/ask_desk.hpp"
+#include "run/floods.hpp"
 #include "run/folder.hpp"
 #include "run/inspection.hpp"
 #include "run/last_words.hpp"
@@ -200,6 +201,11 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
   const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
   output.show_rest();
   tell_missing_output(record, output);
+  const std::string waits = run::waits_text(record);
+  if (!waits.empty()) sys::print_err("muster: {}\n", waits);
+  if (record.dropped_bytes > 0) {
+    sys::print_err("muster: {}\n", run::dropped_text(record.dropped_bytes));
+  }
   if (!output.not_kept().empty()) {
     sys::print_err("muster: the output stored in {} is incomplete: {}\n", folder,
                    output.not_kept());
@@ -360,7 +366,7 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
 
 Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const launch::Plan& plan,
                              const Turn& turn, const std::string& folder, const Decide& decide,
-                             run::Audience audience) {
+                             run::Audience audience, std::uint64_t log_limit) {
   std::vector<std::string> names;
   for (const hosts::Host& host : all.cluster.hosts) names.push_back(host.name);
   forget_old_master(all);
@@ -369,7 +375,8 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   if (audience.show.first_per_host) audience.show.ranks = first_ranks(all.layout);
   const auto engine_shown = audience.engine;
   const bool shows_all = audience.watch != nullptr;
-  MUSTER_TRY(const auto output, run::Output::open(folder, all.layout.ranks, std::move(audience)));
+  MUSTER_TRY(const auto output,
+             run::Output::open(folder, all.layout.ranks, std::move(audience), log_limit));
   run::Patience patience = wanted;
   record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
   patience.engine_restarts = record.engine_restarts;
@@ -387,6 +394,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   });
   output->finish();
   record.ended_s = sys::unix_time();
+  record.dropped_bytes = output->dropped();
   for (const std::string& host : record.lost_hosts) all.transport->forget(host);
   supervisor.dismiss();
   read_last_words(record, *output);

@@ -28,9 +28,11 @@ void tell_placements(Surveyed& all, const launch::Plan& plan);
 
 // Runs the attempt until none of its processes is left. Then asks `decide` about a restart and
 // stores the record in the folder. Fails only if it cannot write to the folder at the start.
+// `log_limit` bounds the stored output, in bytes; 0: no limit.
 [[nodiscard]] Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& patience,
                                            const launch::Plan& plan, const Turn& turn,
                                            const std::string& folder, const Decide& decide,
-                                           run::Audience audience = {});
+                                           run::Audience audience = {},
+                                           std::uint64_t log_limit = 0);
 
 }  // namespace muster::cli

@@ -31,6 +31,7 @@ constexpr ConfigKey kJobKeys[] = {
     {"stall_after", "--stall-after", KeyType::kDuration},
     {"idle_after", "--idle-after", KeyType::kDuration},
     {"output", "--show", KeyType::kOutput},
+    {"log_limit", "--log-limit", KeyType::kSize},
     {"on_end", "--on-end", KeyType::kText},
 };
 

@@ -20,6 +20,7 @@ enum class KeyType {
   kEngine,
   kYesNo,
   kDuration,
+  kSize,    // a number of bytes, or one with a unit
   kOutput,  // the ranks whose output is shown
   kPath,
   kPort,

@@ -4,6 +4,7 @@
 #include "cli/config_keys.hpp"
 #include "cli/flag_words.hpp"
 #include "engines/kind.hpp"
+#include "run/log_limit.hpp"
 
 namespace muster::cli {
 namespace {
@@ -56,6 +57,9 @@ Json value_of(KeyType type) {
       return {{"type", "boolean"}};
     case KeyType::kDuration:
       return one_of({{{"type", "number"}, {"minimum", 0.1}}, text_like("^([0-9.]+[dhms])+$")});
+    case KeyType::kSize:
+      return one_of({{{"type", "integer"}, {"minimum", run::LogLimit::kSmallest}},
+                     text_like("^[1-9][0-9]* *[MmGgTt]([Ii]?[Bb])?$")});
     case KeyType::kOutput:
       return one_of({{{"enum", {"folded", "all", "first-per-host"}}},
                      {{"type", "integer"}, {"minimum", 0}},

@@ -9,6 +9,7 @@
 
 #include "run/folder.hpp"
 #include "run/log_folds.hpp"
+#include "run/log_limit.hpp"
 #include "run/pause.hpp"
 #include "run/record.hpp"
 #include "sys/file.hpp"
@@ -40,16 +41,24 @@ class LogScreen {
   void show_new() {
     log_.read_new(take_);
     folded_.put_due();
+    tell_dropped();
   }
   void show_rest() {
     log_.read_rest(take_);
     write(sys::Stream::kOut, filter_.rest());
     folded_.put_all();
+    tell_dropped();
   }
   void leave() { folded_.put_all(); }
   [[nodiscard]] bool has_waiting() const { return !folded_.empty(); }
 
  private:
+  // Says how much of the output is missing, again whenever more is.
+  void tell_dropped() {
+    if (log_.dropped() == told_) return;
+    told_ = log_.dropped();
+    sys::print_err("muster: {}\n", run::dropped_text(told_));
+  }
   void write(sys::Stream stream, std::string_view text) {
     folds_ ? folded_.take(stream, text) : put(stream, text);
   }
@@ -61,6 +70,7 @@ class LogScreen {
   run::LogFilter filter_;
   bool apart_;
   bool folds_;
+  std::uint64_t told_ = 0;
   run::LogFolds folded_{[this](sys::Stream stream, std::string_view text) { put(stream, text); },
                         sys::shows_colours(STDOUT_FILENO)};
   run::StoredLog::Take take_ = [this](sys::Stream stream, std::string_view bytes) {

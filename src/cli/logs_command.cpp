@@ -11,6 +11,7 @@
 #include "run/about.hpp"
 #include "run/ending.hpp"
 #include "run/folder.hpp"
+#include "run/log_limit.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
@@ -94,13 +95,18 @@ bool wants_bytes(const LogsOptions& options, const run::LogWish& wish) {
 int copy_bytes(const std::string& folder, const run::LogWish& wish) {
   const int rank = *wish.ranks.begin();
   const bool is_out = *wish.stream == sys::Stream::kOut;
-  const std::string path = fmt::format("{}/ranks/{}.{}", folder, rank, is_out ? "out" : "err");
-  const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const std::string name = fmt::format("ranks/{}.{}", rank, is_out ? "out" : "err");
+  const sys::Fd file(::open(fmt::format("{}/{}", folder, name).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) {
     sys::print_err("muster: rank {} wrote nothing to standard {}\n", rank,
                    is_out ? "output; --err shows its standard error" : "error");
   }
   if (!file.valid()) return 0;
+  const std::uint64_t begin = run::log_begin(folder, name);
+  if (begin > 0) {
+    sys::print_err("muster: {}\n", run::dropped_text(begin));
+    (void)::lseek(file.get(), static_cast<off_t>(begin), SEEK_SET);
+  }
   (void)sys::read_pieces(file.get(), [](std::string_view bytes) {
     sys::write_out(bytes);
     return sys::output_error() == 0;

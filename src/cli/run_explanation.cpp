@@ -18,6 +18,7 @@
 #include "catalogue/catalogue.hpp"
 #include "checks/finding.hpp"
 #include "run/about.hpp"
+#include "run/log_limit.hpp"
 #include "sys/file.hpp"
 
 namespace muster::cli {
@@ -35,20 +36,23 @@ constexpr off_t kAlwaysRead = off_t{1} << 18;
 class EndsReader {
  public:
   explicit EndsReader(std::chrono::steady_clock::time_point end) : end_(end) {}
-  Result<void> read(explain::Scan& scan, const std::string& path, const std::string& name) {
+  // `begin` is the position of the first byte that is left of the file (see run/log_limit.hpp).
+  Result<void> read(explain::Scan& scan, const std::string& path, const std::string& name,
+                    std::uint64_t begin) {
     const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid()) return unexpected(system_error("cannot read the log", path));
     struct stat status{};
     if (::fstat(file.get(), &status) != 0) {
       return unexpected(system_error("cannot read the log", path));
     }
-    const off_t size = status.st_size;
+    const off_t size = status.st_size - static_cast<off_t>(begin);
+    (void)::lseek(file.get(), static_cast<off_t>(begin), SEEK_SET);
     scan.begin(name);
     const bool is_short = size <= kFirstBytes + kLastBytes;
     bool is_read = read_part(scan, file, is_short ? size : kFirstBytes);
     if (!is_short) {
       scan.skip();
-      (void)::lseek(file.get(), size - kLastBytes, SEEK_SET);
+      (void)::lseek(file.get(), -kLastBytes, SEEK_END);
       is_read = read_part(scan, file, kLastBytes) && is_read;
     }
     if (!is_short || !is_read) note(name, size, is_read);
@@ -164,11 +168,13 @@ explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::strin
 
 }  // namespace
 
-Result<void> scan_file(explain::Scan& scan, const std::string& path, const std::string& name) {
+Result<void> scan_file(explain::Scan& scan, const std::string& path, const std::string& name,
+                       std::uint64_t begin) {
   const bool is_stdin = path == "-";
   const sys::Fd opened(is_stdin ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const int file = is_stdin ? STDIN_FILENO : opened.get();
   if (file < 0) return unexpected(system_error("cannot read the log", path));
+  if (begin > 0) (void)::lseek(file, static_cast<off_t>(begin), SEEK_SET);
   scan.begin(printable(name));
   const bool is_read = sys::read_pieces(file, [&](std::string_view piece) {
     scan.take(piece);
@@ -189,8 +195,9 @@ Result<ExplainedRun> explain_folder(const std::string& folder,
   for (const char* const file : {explain::kErrorFile, "engine", "out"}) {
     const std::string path = folder + "/" + file;
     if (!sys::exists(path)) continue;
-    MUSTER_CHECK(reading == Reading::kEnds ? ends.read(scan, path, file)
-                                           : scan_file(scan, path, file));
+    const std::uint64_t begin = run::log_begin(folder, file);
+    MUSTER_CHECK(reading == Reading::kEnds ? ends.read(scan, path, file, begin)
+                                           : scan_file(scan, path, file, begin));
   }
   const auto known =
       summary ? knowledge_of(*summary, folder, matcher, ends) : explain::RunKnowledge{};

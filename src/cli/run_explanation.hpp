@@ -1,6 +1,7 @@
 // Explains why a run failed, from the files in its folder.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -25,8 +26,9 @@ enum class Reading {
                                                   const std::optional<run::Summary>& summary,
                                                   Reading reading);
 
-// Scans the whole file; "-" is standard input. The explanation calls the file `name`.
+// Scans the file from the position `begin`; "-" is standard input. The explanation calls the file
+// `name`.
 [[nodiscard]] Result<void> scan_file(explain::Scan& scan, const std::string& path,
-                                     const std::string& name);
+                                     const std::string& name, std::uint64_t begin = 0);
 
 }  // namespace muster::cli

@@ -1,5 +1,7 @@
 #include "cli/run_options.hpp"
+#include "cli/size_option.hpp"
 #include "run/folder.hpp"
+#include "run/log_limit.hpp"
 
 namespace muster::cli {
 namespace {
@@ -73,6 +75,20 @@ constexpr RunRow kRunFlags[] = {
       .help = "Name of the run, which the other commands take in place of its id"},
      [](const Adder& flag, RunOptions& to) {
        return flag.value(to.name)->check(CLI::Validator(run::wrong_name, ""));
+     }},
+    {{.names = "--log-limit",
+      .value = "SIZE",
+      .group = kLaterGroup,
+      .help = "Store at most this much output, such as 2G, and drop the oldest beyond it; default: "
+              "no limit"},
+     [](const Adder& flag, RunOptions& to) {
+       return takes_size(flag.value(to.log_limit))
+           ->check(CLI::Validator(
+               [](const std::string& bytes) {
+                 const bool is_enough = std::stoull(bytes) >= run::LogLimit::kSmallest;
+                 return std::string(is_enough ? "" : "the limit must be at least 1M");
+               },
+               ""));
      }},
     {{.names = "--on-end",
       .value = "COMMAND",

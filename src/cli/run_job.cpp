@@ -172,7 +172,8 @@ class RunStage : public run::Stage {
     const Engine unless_verbose = options_.quiet ? Engine::kNever : Engine::kIfTheRunFails;
     return cli::supervise(*all_, patience, plan_, turn, folder_, decide,
                           {.show = options_.show,
-                           .engine = options_.job.verbose ? Engine::kAsItComes : unless_verbose});
+                           .engine = options_.job.verbose ? Engine::kAsItComes : unless_verbose},
+                          options_.log_limit);
   }
   std::optional<int> pause(double seconds) override { return run::pause(seconds); }
   [[nodiscard]] std::chrono::steady_clock::time_point now() const override {

@@ -1,6 +1,7 @@
 // The flags of `muster run`, which `muster submit` has too.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,10 +19,11 @@ struct RunOptions {
   std::vector<std::string> slurm_args;  // extra arguments for salloc and sbatch
   std::string spares;                   // a host expression
   double back_off_s = run::kLongestWait;
-  std::string name;    // name of the run, for people; empty: it has only its id
-  std::string on_end;  // shell command that gets the result of the run; empty: none
-  std::string again;   // the run to start again; empty: a new one
-  std::string status;  // file for the result of the run; empty: none
+  std::string name;             // name of the run, for people; empty: it has only its id
+  std::string on_end;           // shell command that gets the result of the run; empty: none
+  std::string again;            // the run to start again; empty: a new one
+  std::string status;           // file for the result of the run; empty: none
+  std::uint64_t log_limit = 0;  // bytes of output that are stored; 0: no limit
   std::string script;  // file in which `submit` writes its script; empty: named after the program
   run::Show show;
   bool dry_run = false;

@@ -4,10 +4,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/colour.hpp"
 #include "base/output_line.hpp"
+#include "run/folder.hpp"
 #include "run/lines.hpp"
 #include "sys/print.hpp"
 
@@ -18,6 +20,10 @@ namespace {
 bool can_erase() {
   const char* const kind = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
   return kind == nullptr || std::string_view(kind) != "dumb";
+}
+
+std::size_t count_lines(std::string_view lines) {
+  return static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
 }
 
 int shown_ranks(const Show& show, int ranks) {
@@ -39,6 +45,9 @@ Display::Display(const std::string& folder, int ranks, Show show)
       out_(style_on(STDOUT_FILENO, show_)),
       err_(style_on(STDERR_FILENO, show_)),
       folding_(shown_ranks(show_, ranks), show_.fold != Show::Fold::kNever),
+      run_id_(id_of(folder)),
+      out_pace_(shown_ranks(show_, ranks)),
+      err_pace_(shown_ranks(show_, ranks)),
       screen_(folder) {}
 
 Display::Style Display::style_on(int descriptor, const Show& show) {
@@ -63,8 +72,34 @@ void Display::show(sys::Stream stream, const Source& from, std::string_view line
     if (stream == sys::Stream::kErr) last_errors_ = {from};
     return screen_.show(stream, labelled(label_of({from}), lines));
   }
-  for_each_line(lines, [&](std::string_view line) { take_line(stream, from, line); });
+  if (style(stream).is_terminal && !pace(stream).has_room(from.rank, Pace::Clock::now())) {
+    return leave_out(stream, from, count_lines(lines));
+  }
+  for_each_line(lines, [&](std::string_view line) {
+    take_line(stream, from, line);
+    if (folding_.is_full()) show_due();
+  });
   show_due();
+}
+
+Pace& Display::pace(sys::Stream stream) {
+  return stream == sys::Stream::kOut ? out_pace_ : err_pace_;
+}
+
+// Leaves out lines that were not yet looked at.
+void Display::leave_out(sys::Stream stream, const Source& from, std::size_t lines) {
+  (void)bars_.grow(stream, from, {});
+  for (std::size_t i = 0; i < std::min(lines, Folding::kMostRows); ++i) {
+    folding_.skip(stream, from.rank);
+  }
+  pace(stream).count_left_out(lines);
+  if (stream == sys::Stream::kErr) last_errors_.clear();
+}
+
+void Display::tell_left_out(sys::Stream stream, std::uint64_t lines) {
+  if (lines == 0) return;
+  screen_.show(stream, fmt::format("muster: {} line{} not shown here; to see all: muster logs {}\n",
+                                   lines, lines == 1 ? "" : "s", run_id_));
 }
 
 void Display::take_line(sys::Stream stream, const Source& from, std::string_view line) {
@@ -85,19 +120,42 @@ void Display::grow(sys::Stream stream, const Source& from, std::string_view line
 }
 
 void Display::show_due() {
-  put(folding_.take_due(Folding::Clock::now()));
+  const auto now = Folding::Clock::now();
+  put(folding_.take_due(now));
+  for (const sys::Stream stream : {sys::Stream::kOut, sys::Stream::kErr}) {
+    tell_left_out(stream, pace(stream).take_left_out(now));
+  }
 }
 
 void Display::show_all() {
   put(folding_.take_all());
+  for (const sys::Stream stream : {sys::Stream::kOut, sys::Stream::kErr}) {
+    tell_left_out(stream, pace(stream).take_all_left_out());
+  }
 }
 
 void Display::put(const std::vector<Folding::Line>& lines) {
-  for (const Folding::Line& line : lines) {
-    if (line.stream == sys::Stream::kErr) last_errors_ = line.from;
-    screen_.show(line.stream, labelled(label(line.stream, line.from), line.text));
-  }
+  for (const Folding::Line& line : lines) put_line(line);
   put_live();
+}
+
+// Shows the line, unless it is for a terminal that has got too many.
+void Display::put_line(const Folding::Line& line) {
+  const std::string text = labelled(label(line.stream, line.from), line.text);
+  if (style(line.stream).is_terminal) {
+    const int rank = line.from.front().rank;
+    const auto now = Pace::Clock::now();
+    Pace& its_pace = pace(line.stream);
+    if (!its_pace.has_room(rank, now)) {
+      its_pace.count_left_out(line.from.size());
+      if (line.stream == sys::Stream::kErr) last_errors_.clear();
+      return;
+    }
+    tell_left_out(line.stream, its_pace.take_left_out(now));
+    its_pace.count_shown(rank, text.size());
+  }
+  if (line.stream == sys::Stream::kErr) last_errors_ = line.from;
+  screen_.show(line.stream, text);
 }
 
 void Display::put_live() {

@@ -1,6 +1,7 @@
 // Shows the ranks' output on standard output and error: selected ranks, equal lines once, progress
-// bars in place, coloured labels. Pipes and files get all lines of the selected ranks as they
-// arrive, unless the user asks for folding.
+// bars in place, coloured labels. Of ranks that print faster than anyone can read, a terminal shows
+// a part. Pipes and files get all lines of the selected ranks as they arrive, unless the user asks
+// for folding.
 #pragma once
 
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "run/bars.hpp"
 #include "run/folding.hpp"
+#include "run/pace.hpp"
 #include "run/screen.hpp"
 #include "run/show.hpp"
 #include "sys/loop.hpp"
@@ -31,7 +33,9 @@ class Display {
   // Show lines that have waited long enough for equal ones, or all waiting lines.
   void show_due();
   void show_all();
-  [[nodiscard]] bool has_waiting() const { return !folding_.empty(); }
+  [[nodiscard]] bool has_waiting() const {
+    return !folding_.empty() || out_pace_.has_left_out() || err_pace_.has_left_out();
+  }
   // Whether the standard error that was shown last came from this rank.
   [[nodiscard]] bool shown_last(int rank) const;
   [[nodiscard]] bool shows(int rank) const { return show_.shows(rank); }
@@ -54,6 +58,10 @@ class Display {
   [[nodiscard]] std::string label(sys::Stream stream, const std::vector<Source>& from) const;
   void take_line(sys::Stream stream, const Source& from, std::string_view line);
   void put(const std::vector<Folding::Line>& lines);
+  void put_line(const Folding::Line& line);
+  void leave_out(sys::Stream stream, const Source& from, std::size_t lines);
+  void tell_left_out(sys::Stream stream, std::uint64_t lines);
+  [[nodiscard]] Pace& pace(sys::Stream stream);
   void put_live();
 
   Show show_;
@@ -61,6 +69,9 @@ class Display {
   Style err_;
   Folding folding_;
   Bars bars_;
+  std::string run_id_;
+  Pace out_pace_;
+  Pace err_pace_;
   std::vector<Source> last_errors_;  // the ranks whose standard error was shown last
   Screen screen_;
 };

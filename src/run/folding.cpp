@@ -90,8 +90,12 @@ void Folding::withdraw(sys::Stream stream, int rank, std::size_t rows) {
   }
 }
 
+bool Folding::is_full() const {
+  return waiting_.size() > kMostLines || bytes_ > kMostBytes;
+}
+
 bool Folding::is_due(const Waiting& one, Clock::time_point now) const {
-  if (one.line.from.empty() || waiting_.size() > kMostLines || bytes_ > kMostBytes) return true;
+  if (one.line.from.empty() || is_full()) return true;
   const bool is_whole = !joins_ || one.line.from.size() >= ranks_;
   if (is_whole && !one.may_change) return true;
   return now - one.joined >= kQuiet || now - one.since >= kLongest;

@@ -65,6 +65,8 @@ class Folding {
   [[nodiscard]] std::vector<Line> take_due(Clock::time_point now);
   [[nodiscard]] std::vector<Line> take_all();
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
+  // Whether more lines wait than should. Call take_due then.
+  [[nodiscard]] bool is_full() const;
 
  private:
   struct Waiting {

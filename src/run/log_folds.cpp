@@ -22,6 +22,7 @@ void LogFolds::take_line(sys::Stream stream, std::string_view line) {
   }
   const Source from{.rank = parts.rank, .host = std::string(parts.host)};
   folding_.add(stream, from, parts.text, false, Folding::Clock::now());
+  if (folding_.is_full()) put_due();
 }
 
 void LogFolds::put_due() {

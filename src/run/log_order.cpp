@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "run/log_limit.hpp"
+
 namespace muster::run {
 namespace {
 
@@ -58,16 +60,34 @@ std::optional<OrderEntry> parse_order_entry(std::string_view line) {
 }
 
 StoredLog::StoredLog(const std::string& folder, double since_s)
-    : since_s_(since_s),
-      out_{.path = folder + "/out", .stream = sys::Stream::kOut},
-      err_{.path = folder + "/err", .stream = sys::Stream::kErr},
-      order_{.path = folder + "/order"} {}
+    : folder_(folder),
+      since_s_(since_s),
+      out_{.path = folder + "/out", .name = "out", .stream = sys::Stream::kOut},
+      err_{.path = folder + "/err", .name = "err", .stream = sys::Stream::kErr},
+      order_{.path = folder + "/order", .name = "order"} {}
+
+// Reads up to `most` bytes of the file from its position, which then follows them, into part_.
+// Leaves out what was dropped, even if that happens meanwhile.
+std::size_t StoredLog::read_part(File& file, std::size_t most) {
+  while (true) {
+    const std::size_t count =
+        read_at(file.path, file.descriptor, file.at, part_.data(), std::min(most, part_.size()));
+    const std::uint64_t begin = count == 0 ? 0 : log_begin(folder_, file.name);
+    if (begin <= file.at) {
+      file.at += count;
+      return count;
+    }
+    if (&file != &order_) dropped_ += begin - file.at;
+    file.at = begin;
+    if (begin >= file.wanted && &file != &order_) return 0;
+  }
+}
 
 // Reads the next part of the file `order`. Returns false if there is nothing new.
 bool StoredLog::read_entries() {
-  const std::size_t count =
-      read_at(order_.path, order_.descriptor, order_.at, part_.data(), part_.size());
-  order_.at += count;
+  const std::uint64_t before = order_.at;
+  const std::size_t count = read_part(order_, part_.size());
+  if (order_.at != before + count) entries_.clear();  // entries in between were dropped
   entries_.append(part_.data(), count);
   return count > 0;
 }
@@ -103,10 +123,8 @@ bool StoredLog::follow(const OrderEntry& entry, const Take& take) {
 bool StoredLog::read_wanted(File& file, const Take& take) {
   while (file.at < file.wanted) {
     const std::uint64_t most = std::min<std::uint64_t>(part_.size(), file.wanted - file.at);
-    const std::size_t count =
-        read_at(file.path, file.descriptor, file.at, part_.data(), static_cast<std::size_t>(most));
+    const std::size_t count = read_part(file, static_cast<std::size_t>(most));
     if (count == 0) return true;
-    file.at += count;
     if (!take(file.stream, {part_.data(), count})) return false;
   }
   return true;

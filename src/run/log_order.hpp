@@ -47,9 +47,13 @@ class StoredLog {
   // muster was killed between two writes, the disk was full, or an older muster wrote no entries.
   void read_rest(const Take& take);
 
+  // How many bytes could not be read because they had been dropped (see log_limit.hpp).
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+
  private:
   struct File {
     std::string path;
+    std::string name;
     sys::Stream stream = sys::Stream::kOut;
     sys::Fd descriptor = {};
     std::uint64_t at = 0;      // how far it has been read
@@ -57,10 +61,13 @@ class StoredLog {
   };
 
   [[nodiscard]] bool read_entries();
+  [[nodiscard]] std::size_t read_part(File& file, std::size_t most);
   [[nodiscard]] bool follow(const OrderEntry& entry, const Take& take);
   [[nodiscard]] bool read_wanted(File& file, const Take& take);
 
+  std::string folder_;
   double since_s_;
+  std::uint64_t dropped_ = 0;
   File out_;
   File err_;
   File order_;

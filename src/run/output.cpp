@@ -72,8 +72,8 @@ sys::Fd open_log(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int ranks,
-                                             Audience audience) {
-  std::unique_ptr<Output> output(new Output(folder, ranks, std::move(audience)));
+                                             Audience audience, std::uint64_t most_stored) {
+  std::unique_ptr<Output> output(new Output(folder, ranks, std::move(audience), most_stored));
   MUSTER_CHECK(sys::make_folders(folder + "/ranks", 0700));
   output->out_ = open_log(folder + "/out");
   output->err_ = open_log(folder + "/err");
@@ -83,13 +83,18 @@ Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int rank
       !output->order_.valid()) {
     return unexpected(system_error("cannot write the run's output", folder));
   }
+  MUSTER_CHECK(output->limit_.check());
   if (!output->audience_.watch)
     output->display_ = std::make_unique<Display>(folder, ranks, output->audience_.show);
   return output;
 }
 
-Output::Output(std::string folder, int ranks, Audience audience)
-    : folder_(std::move(folder)), ranks_(ranks), audience_(std::move(audience)), room_(folder_) {}
+Output::Output(std::string folder, int ranks, Audience audience, std::uint64_t most_stored)
+    : folder_(std::move(folder)),
+      ranks_(ranks),
+      audience_(std::move(audience)),
+      room_(folder_),
+      limit_(folder_, most_stored) {}
 
 Output::~Output() = default;
 
@@ -102,22 +107,22 @@ void Output::show_due() {
   if (display_) display_->show_due();
 }
 
-std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
+void Output::keep(const sys::Fd& file, const std::string& name, std::string_view bytes) {
   if (!room_.has(bytes.size())) {
     not_kept_ = "the disk is nearly full, so muster stopped storing output";
-    return 0;
+    return;
   }
   // If the file could not be opened, errno still has the reason.
   const std::size_t kept = file.valid() ? sys::write_all(file.get(), bytes) : 0;
   if (kept < bytes.size()) not_kept_ = std::strerror(errno);
-  return kept;
+  limit_.wrote(name, kept);
 }
 
 // Call this after each write to the stream's file; see log_order.hpp.
 void Output::keep_order(sys::Stream stream) {
   const off_t end = ::lseek((stream == sys::Stream::kOut ? out_ : err_).get(), 0, SEEK_CUR);
   const OrderEntry entry{sys::unix_time(), stream, static_cast<std::uint64_t>(end)};
-  if (end > 0) (void)keep(order_, to_line(entry));
+  if (end > 0) keep(order_, "order", to_line(entry));
 }
 
 bool Output::is_held(sys::Stream stream, int rank) const {
@@ -126,7 +131,8 @@ bool Output::is_held(sys::Stream stream, int rank) const {
 
 // Stores whole lines with their label.
 void Output::store(sys::Stream stream, const Source& from, std::string_view lines) {
-  (void)keep(stream == sys::Stream::kOut ? out_ : err_, labelled(label_of({from}), lines));
+  const bool is_out = stream == sys::Stream::kOut;
+  keep(is_out ? out_ : err_, is_out ? "out" : "err", labelled(label_of({from}), lines));
   keep_order(stream);
 }
 
@@ -202,7 +208,8 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
   received.bytes += bytes.size();
   // The file is opened for each piece, because a thousand ranks would otherwise need two thousand
   // descriptors.
-  (void)keep(open_log(rank_file(piece.rank, piece.stream)), bytes);
+  const std::string file = rank_file(piece.rank, piece.stream);
+  keep(open_log(folder_ + "/" + file), file, bytes);
   const Source from{.rank = piece.rank, .host = host};
   std::string lines;
   const auto add_line = [&](std::string_view line) {
@@ -235,7 +242,7 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
 }
 
 void Output::take_engine(sys::Stream stream, std::string_view chunk) {
-  (void)keep(engine_, chunk);
+  keep(engine_, "engine", chunk);
   const bool is_shown = display_ && audience_.engine == Audience::Engine::kAsItComes;
   if (!audience_.watch && !is_shown) return;
   engine_unfinished_.append(chunk);
@@ -317,15 +324,15 @@ void Output::reveal(int rank) {
 }
 
 std::vector<std::string> Output::last_errors(int rank, std::size_t most) const {
-  return last_lines(rank_file(rank, sys::Stream::kErr), most);
+  return last_lines(folder_ + "/" + rank_file(rank, sys::Stream::kErr), most);
 }
 
 std::vector<std::string> Output::last_of_engine(std::size_t most) const {
   return last_lines(engine_file(), most);
 }
 
-std::string Output::rank_file(int rank, sys::Stream stream) const {
-  return fmt::format("{}/ranks/{}.{}", folder_, rank, stream == sys::Stream::kOut ? "out" : "err");
+std::string Output::rank_file(int rank, sys::Stream stream) {
+  return fmt::format("ranks/{}.{}", rank, stream == sys::Stream::kOut ? "out" : "err");
 }
 
 }  // namespace muster::run

@@ -18,6 +18,7 @@
 #include "base/error.hpp"
 #include "run/disk_room.hpp"
 #include "run/display.hpp"
+#include "run/log_limit.hpp"
 #include "run/show.hpp"
 #include "sys/file.hpp"
 #include "sys/loop.hpp"
@@ -44,9 +45,11 @@ struct Audience {
 
 class Output {
  public:
-  // `folder` is the run's folder, `ranks` the number of its ranks.
+  // `folder` is the run's folder, `ranks` the number of its ranks. `most_stored` bounds what is
+  // stored, in bytes; 0: no limit.
   [[nodiscard]] static Result<std::unique_ptr<Output>> open(const std::string& folder, int ranks,
-                                                            Audience audience = {});
+                                                            Audience audience = {},
+                                                            std::uint64_t most_stored = 0);
   ~Output();
 
   // Takes a piece of a rank's output from `host`. Skips bytes that were taken before. Returns false
@@ -81,6 +84,9 @@ class Output {
   // Why some output could not be stored; empty if all was.
   [[nodiscard]] const std::string& not_kept() const { return not_kept_; }
 
+  // How many bytes of stored lines were dropped because of the limit.
+  [[nodiscard]] std::uint64_t dropped() const { return limit_.dropped(); }
+
   // How much output of each of the host's ranks has been received.
   [[nodiscard]] std::vector<agent::Taken> taken(const std::string& host) const;
   // The last lines, at most `most`, of the rank's standard error or of the engine's output.
@@ -102,8 +108,8 @@ class Output {
   // The host is part of the key because torchrun may restart a rank on another host.
   using Key = std::tuple<std::string, int, sys::Stream>;
 
-  Output(std::string folder, int ranks, Audience audience);
-  [[nodiscard]] std::string rank_file(int rank, sys::Stream stream) const;
+  Output(std::string folder, int ranks, Audience audience, std::uint64_t most_stored);
+  [[nodiscard]] static std::string rank_file(int rank, sys::Stream stream);
   void show(sys::Stream stream, const Source& from, std::string_view lines);
   void show_now(sys::Stream stream, const Source& from, std::string_view lines);
   void reveal(int rank);
@@ -111,8 +117,8 @@ class Output {
   void cut_bar(sys::Stream stream, const Source& from, std::string& unfinished);
   [[nodiscard]] bool is_held(sys::Stream stream, int rank) const;
   void say_engine_line(sys::Stream stream, std::string_view line);
-  // Returns the number of bytes written.
-  std::size_t keep(const sys::Fd& file, std::string_view bytes);
+  // Appends to a file of the run's folder.
+  void keep(const sys::Fd& file, const std::string& name, std::string_view bytes);
   void keep_order(sys::Stream stream);
 
   std::string folder_;
@@ -129,6 +135,7 @@ class Output {
   std::size_t held_bytes_ = 0;
   std::size_t unfinished_ = 0;  // bytes of all unfinished lines
   DiskRoom room_;
+  LogLimit limit_;
   std::string engine_unfinished_;
   std::string not_kept_;
   std::unique_ptr<Display> display_;

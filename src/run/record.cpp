@@ -364,6 +364,7 @@ nlohmann::json rank_json(const RankRecord& rank) {
     value["max_rss_kb"] = rank.end->max_rss_kb;
     value["out_bytes"] = rank.end->out_bytes;
     value["err_bytes"] = rank.end->err_bytes;
+    value["waited_s"] = rank.end->waited_s;
     value["left_over"] = rank.end->left_over;
     value["cut_off"] = rank.cut_off;
     value["timed_out"] = rank.timed_out;
@@ -504,6 +505,7 @@ std::string to_json(const Record& record, const Verdict& verdict) {
       {"lost_hosts", record.lost_hosts},
       {"clock_ahead", record.clock_ahead_s},
       {"ranks", ranks},
+      {"dropped_bytes", record.dropped_bytes},
       {"code", verdict.code},
       {"code_of", verdict.failed_host.empty() ? "muster" : "rank"},
       {"verdict", verdict.text},

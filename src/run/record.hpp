@@ -2,6 +2,7 @@
 // It is filled during the run, judged by a pure function, and stored in the run's folder.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -70,7 +71,8 @@ struct Record {
   std::map<std::string, double> clock_ahead_s = {};  // by host: how far its clock is ahead
   std::vector<RankRecord> ranks = {};  // in order, without a gap; in a pod only the pod's own
   std::map<std::string, std::vector<std::string>> kernel_log = {};  // by host, where it can be read
-  std::set<int> held_back = {};  // ranks with standard error that was held back from the screen
+  std::uint64_t dropped_bytes = 0;  // of the stored lines, because of --log-limit
+  std::set<int> held_back = {};     // ranks with standard error that was held back from the screen
 };
 
 struct Verdict {

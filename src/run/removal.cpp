@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "run/folder.hpp"
+#include "run/log_limit.hpp"
 #include "sys/file.hpp"
 
 namespace muster::run {
@@ -57,6 +58,7 @@ std::uint64_t stored_bytes(const std::string& base) {
       const bool is_file = ::lstat(entry->path().c_str(), &status) == 0 && S_ISREG(status.st_mode);
       if (is_file) bytes += static_cast<std::uint64_t>(status.st_size);
     }
+    for (const auto& [name, begin] : read_log_begins(folder)) bytes -= std::min(bytes, begin);
   }
   return bytes;
 }

@@ -157,7 +157,8 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
       finish(host, &Host::done);
       return check_over();
     case agent::Report::Kind::kBeat:
-      return compare_clock(host, report.clock_s);
+      compare_clock(host, report.clock_s);
+      return take_waits(host, report.waited);
     case agent::Report::Kind::kFailed:
       return agent_failed(host, report.text);
     case agent::Report::Kind::kInspection:
@@ -247,6 +248,18 @@ void Supervisor::compare_clock(Host& host, double clock_s) {
   ++host.beats;
   if (host.clock_ahead_s > 0 || host.beats >= kBeatsToBelieve) {
     record_.clock_ahead_s[host.name] = host.clock_ahead_s;
+  }
+}
+
+// Takes what a host says about its ranks whose output has to wait.
+void Supervisor::take_waits(const Host& host, const std::vector<agent::Waited>& waited) {
+  if (waited.empty()) return;
+  std::map<int, std::uint64_t> bytes;
+  for (const agent::Taken& one : output_.taken(host.name)) bytes[one.rank] = one.out + one.err;
+  for (const agent::Waited& one : waited) {
+    const RankRecord* const rank = find_rank(one.rank);
+    if (rank == nullptr || !rank->start || rank->host != host.name) continue;
+    floods_.take(host.name, one.rank, one.seconds, bytes[one.rank], loop_.now());
   }
 }
 
@@ -388,6 +401,8 @@ void Supervisor::on_beat() {
   look_whether_stalled();
   output_.show_old();
   show_lines_soon();
+  const std::string floods = floods_.news(loop_.now());
+  if (!floods.empty()) output_.say("muster: " + floods + "\n");
 }
 
 void Supervisor::lose(Host& host) {

@@ -12,6 +12,7 @@
 #include "launch/plan.hpp"
 #include "run/crew.hpp"
 #include "run/doubted_output.hpp"
+#include "run/floods.hpp"
 #include "run/inquiry.hpp"
 #include "run/keeper.hpp"
 #include "run/output.hpp"
@@ -93,6 +94,7 @@ class Supervisor {
   [[nodiscard]] bool may_print(const Host& host, const RankRecord& rank) const;
   void look_at_doubted();
   void compare_clock(Host& host, double clock_s);
+  void take_waits(const Host& host, const std::vector<agent::Waited>& waited);
   void agent_failed(Host& host, const std::string& why);
   void finish(Host& host, bool Host::* flag);
   [[nodiscard]] RankRecord* find_rank(int number);
@@ -149,6 +151,7 @@ class Supervisor {
   Record& record_;
   DoubtedOutput doubted_;
   RankClaims claims_;
+  Floods floods_;
   Output& output_;
   std::vector<Host> hosts_;
   std::map<std::string, std::size_t> numbers_;  // index of each host, by name

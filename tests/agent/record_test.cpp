@@ -25,6 +25,7 @@ const RankEnd kEnd{.rank = 3,
                    .max_rss_kb = 1 << 20,
                    .out_bytes = 18446744073709551615U,
                    .err_bytes = 7,
+                   .waited_s = 2.5,
                    .left_over = 2,
                    .by_engine = true,
                    .memory_ran_out = true};
@@ -63,6 +64,7 @@ TEST(Record, EndComesBack) {
   EXPECT_EQ(event.end->max_rss_kb, kEnd.max_rss_kb);
   EXPECT_EQ(event.end->out_bytes, kEnd.out_bytes);
   EXPECT_EQ(event.end->err_bytes, kEnd.err_bytes);
+  EXPECT_EQ(event.end->waited_s, kEnd.waited_s);
   EXPECT_EQ(event.end->left_over, kEnd.left_over);
   EXPECT_TRUE(event.end->by_engine);
   EXPECT_TRUE(event.end->memory_ran_out);

@@ -286,6 +286,63 @@ TEST_F(WardenTest, ALauncherThatComesBackGetsEverythingThatItLacks) {
   EXPECT_EQ(count(Report::Kind::kDone), 1);
 }
 
+// A rank whose output the launcher does not confirm. What the spool cannot hold stays unread.
+class UnconfirmedWarden : public WardenTest {
+ protected:
+  static constexpr std::size_t kPiece = RankSpool::kPiece;
+
+  void print_much(std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += kPiece) print(0, at, std::string(kPiece, 'x'));
+  }
+  void confirm_at(double seconds) {
+    const std::vector<Taken> taken = {{.rank = 0, .out = RankSpool::kRoom}};
+    system_.at(seconds, [=, this] { say({.kind = Order::Kind::kTaken, .taken = taken}); });
+  }
+  // What the warden's beats say about waits.
+  [[nodiscard]] std::vector<Waited> waits() const {
+    std::vector<Waited> all;
+    for (const Report& one : reports_) all.insert(all.end(), one.waited.begin(), one.waited.end());
+    return all;
+  }
+  void SetUp() override {
+    WardenTest::SetUp();
+    system_.before_wait = [this] {
+      listen();
+      for (auto& [rank, channel] : ranks_) channel.flush();
+    };
+  }
+};
+
+TEST_F(UnconfirmedWarden, CountsHowLongARankHasToWait) {
+  constexpr std::size_t kAll = RankSpool::kRoom + 4 * kPiece;
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { print_much(kAll); });
+  confirm_at(12);
+  system_.at(20, [&] { end_rank(0, 0); });
+  end_at(22);
+  bye_at(24);
+  serve();
+  EXPECT_EQ(output().size(), kAll);
+  ASSERT_EQ(ends().size(), 1U);
+  EXPECT_NEAR(ends()[0].waited_s, 10, 0.5);
+  ASSERT_GE(waits().size(), 4U);
+  EXPECT_LE(waits().size(), 6U);  // one per beat while it waited, and none later
+  EXPECT_LT(waits().front().seconds, 3);
+  EXPECT_NEAR(waits().back().seconds, 10, 0.5);
+}
+
+TEST_F(UnconfirmedWarden, ARankThatPrintsNoMoreDoesNotWait) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { print_much(RankSpool::kRoom); });
+  system_.at(12, [&] { end_rank(0, 0); });
+  confirm_at(13);
+  end_at(22);
+  bye_at(24);
+  serve();
+  ASSERT_EQ(ends().size(), 1U);
+  EXPECT_LT(ends()[0].waited_s, 1.5 + kBeatEverySeconds);  // only its end waited
+}
+
 TEST_F(WardenTest, ASecondConnectionTakesThePlaceOfTheFirst) {
   Channel old;
   system_.at(1, [&] { start_rank(0); });

@@ -335,7 +335,7 @@ VALUES = {
     "engine_args": ["-a", ["-a", "-b"], []], "launcher": ["/usr/bin/mpirun", ["x"]], "slurm_args": [["-p", "x"], []], "activate": ["true", ""],
     "sync": [True, False, "sometimes"], "restarts": [0, 3, -1, "x"], "spares": ["n9"], "min_nodes": [1, 0], "timeout": [90, 0.5, "2h", "1h30m", "2d", "soon"],
     "stall_after": ["10m", "x"], "idle_after": ["10m", "x"], "output": ["folded", "all", "first-per-host", 0, 8, "0,8", "some", "0,", -1, [0, 8], ""],
-    "on_end": ["cat > ended", "", ["cat"]], "env_file": ["job.env", [], ""],
+    "log_limit": ["2G", "500 MiB", 1048576, 1000, "500K", "0G", "-1G", "much", ["2G"]], "on_end": ["cat > ended", "", ["cat"]], "env_file": ["job.env", [], ""],
     "environment": [{"A": 1, "B": None, "C": "x"}, ["A=1"], {"A-B": 1}, {"A": [1]}, {}, ["A B"]],
     "profiles": [{"a": {"ranks": 2}}, {"a": {"ranks": 0}}, {"a": {"profiles": {}}}, {"a b": {"ranks": 1}}, {"a": None}, []], "hots": ["a"],
 }

@@ -108,7 +108,7 @@ def started(rank):
 def ended(rank, status, failure=""):
     return line({"report": "event", "event": {"event": "end", "rank": rank, "status": status, "failure": failure, "time_s": time.time(), "user_s": 0.1,
                                               "system_s": 0.0, "max_rss_kb": 100, "out_bytes": 0, "err_bytes": 0, "left_over": 0, "by_engine": False,
-                                              "memory_ran_out": False}})
+                                              "memory_ran_out": False, "waited_s": 0.0}})
 
 
 def printed(rank, text, at=0, stream="out", size=None):

@@ -1,5 +1,8 @@
 #include "run/log_folds.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace muster::run {
@@ -31,6 +34,12 @@ TEST_F(LogFoldsTest, WhatHasNoLabelOrNoEndIsShownAsItIs) {
   EXPECT_EQ(shown, "[n1:0] before\nno label\n");
   folds.put_all();
   EXPECT_EQ(shown, "[n1:0] before\nno label\n[n1:0] unfinished");
+}
+
+TEST_F(LogFoldsTest, OnlySoMuchWaits) {
+  constexpr int kMany = 30'000;
+  for (int i = 0; i < kMany; ++i) folds.take(sys::Stream::kOut, fmt::format("[n1:0] {}\n", i));
+  EXPECT_GE(std::count(shown.begin(), shown.end(), '\n'), kMany - 20'001);
 }
 
 }  // namespace

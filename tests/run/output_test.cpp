@@ -266,6 +266,17 @@ TEST_F(OutputTest, APipeGetsEveryLineAtOnce) {
   EXPECT_EQ(shown, "[n1:0] same\n[n1:1] same\n");
 }
 
+TEST_F(OutputTest, OfManyLinesThatComeAtOnceOnlySoManyWait) {
+  constexpr std::size_t kMany = 500'000;
+  const std::string shown = shown_errors(
+      folder_,
+      [](Output& output) {
+        EXPECT_TRUE(output.take("n1", piece(0, kErr, 0, std::string(kMany, '\n'))));
+      },
+      showing("folded"));
+  EXPECT_EQ(shown.size(), kMany * std::string_view("[n1:0] \n").size());  // a pipe gets all
+}
+
 TEST_F(OutputTest, TheEnginesWordsAreShownIfAskedForAndLabelled) {
   const auto talk = [](Output& output) {
     output.take_engine(kOut, "a warn");

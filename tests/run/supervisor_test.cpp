@@ -1,6 +1,7 @@
 // A supervised run with engines, ranks and signals that misbehave.
 #include "run/supervisor.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <limits>
 
@@ -66,6 +67,24 @@ TEST(Supervisor, AFailedRankWhoseReportComesLastIsStillTheFirst) {
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 3);
   EXPECT_TRUE(says(end.verdict.text, "rank 1 on n2"));
+}
+
+TEST(Supervisor, ARankThatHasToWaitForLongIsNamed) {
+  Scene scene(3);
+  scene.let_ranks_live(40);
+  for (int i = 1; i <= 15; ++i) {
+    scene.later(2.0 * i, [&scene, i] {
+      // The second entry is about a rank of another host, and the third about none at all.
+      scene.hosts[1].send({.kind = agent::Report::Kind::kBeat,
+                           .clock_s = scene.loop.unix_time(),
+                           .waited = {{.rank = 1, .seconds = 1.5 * i},
+                                      {.rank = 0, .seconds = 1.5 * i},
+                                      {.rank = 99, .seconds = 1.5 * i}}});
+    });
+  }
+  const SceneEnd end = scene.play();
+  EXPECT_TRUE(says(end.said, "muster: rank 1 on n2 prints faster than ")) << end.said;
+  EXPECT_EQ(std::count(end.said.begin(), end.said.end(), '\n'), 1) << end.said;
 }
 
 TEST(Supervisor, EndsWithoutStartsCount) {

@@ -1,6 +1,7 @@
 """The ranks' output arrives: whole lines with labels, every byte in the file of its rank, and nothing is left or hangs."""
 import base64
 import hashlib
+import json
 import re
 import shlex
 from collections import Counter
@@ -108,6 +109,90 @@ def test_a_flood(cluster, engines, name, megabytes):
     told = re.search(r"hash (\w+)", run.errors)[1]
     assert rank_hash(cluster, run.id, 0) == told
     cluster.settles(before, 5)
+
+
+# Rank 0 prints numbered lines without a pause until a file exists, and then how many there were. The other ranks print one line.
+ENDLESS = """
+import os, sys, time
+rank, number = int(os.environ["RANK"]), 0
+while not os.path.exists("/tmp/enough"):
+    if rank > 0: time.sleep(0.1)
+    for _ in range(1000 if rank == 0 else 0):
+        print("line", number, 80 * "z")
+        number += 1
+print("rank", rank, "printed", number, file=sys.stderr)
+"""
+
+
+def test_a_rank_that_floods_is_named_and_the_terminal_gets_a_part(cluster, engine):
+    """The link of its host is too slow for what the rank prints. Its file has every line; what the terminal does not show is counted exactly."""
+    cluster.lab.shell("n1", "rm -f /tmp/enough")
+    cluster.lab.shell("n2", "rm -f /tmp/enough")
+    command = shlex.join(on_terminal("env", "TERM=xterm", "NO_COLOR=1", "muster", "run", "-H", "n[1-2]", "--", "python3", "-c", ENDLESS))
+    run = cluster.launch(["sh", "-c", command + " > /tmp/screen"], engine)
+
+    def shows(text):
+        return run.process.poll() is not None or cluster.lab.exec("launcher", "grep", "-qF", text, "/tmp/screen").returncode == 0
+
+    try:
+        until("the first lines", lambda: shows("[n1:0] line 100 "), 30)
+        cluster.lab.command("link", "n1", "--rate", "20mbit")
+        until("muster names the rank", lambda: shows("muster: rank 0 on n1 prints faster than muster can pass the output on"), 60)
+    finally:
+        cluster.lab.command("link", "n1", "--clear")
+        for host in ("n1", "n2"):
+            cluster.lab.shell(host, "touch /tmp/enough")
+    assert run.end(60) == 0, run.errors
+    # Without the unfinished lines that muster draws at the bottom and then erases.
+    lines = [line.rpartition("\x1b[K")[2].rstrip("\r") for line in cluster.lab.shell("launcher", "cat /tmp/screen").split("\n")]
+    count = next(int(match[1]) for line in lines if (match := re.fullmatch(r"\[n1:0\] rank 0 printed (\d+)", line)))
+    shown = [int(match[1]) for line in lines if (match := re.fullmatch(r"\[n1:0\] line (\d+) z{80}", line))]
+    left_out = [int(match[1]) for line in lines if (match := re.match(r"muster: (\d+) lines? not shown here; to see all: muster logs ", line))]
+    assert shown == sorted(set(shown)) and left_out and len(shown) + sum(left_out) == count, (len(shown), left_out, count)
+    assert "[n2:1] rank 1 printed 0" in lines
+    assert [line for line in lines if re.match(r"muster: rank 0 on n1 printed .* and had to wait for ", line)], lines[-5:]
+    assert not [line for line in lines if line.startswith("muster: ") and re.search("rank 1|ranks", line.partition(": 2 ranks")[0])], lines[-5:]
+    stored = cluster.lab.shell("launcher", "muster logs last --rank 0 --out | awk '$2 != NR - 1 { exit 1 } END { print NR }'")
+    assert int(stored) == count
+    ranks = json.loads(cluster.lab.shell("launcher", "cat $(ls -d ~/.local/state/muster/runs/* | tail -n 1)/record.json"))["ranks"]
+    size = int(cluster.lab.shell("launcher", "muster logs last --rank 0 --out | wc -c"))
+    assert (ranks[0]["out_bytes"], ranks[1]["out_bytes"]) == (size, 0)
+    assert ranks[0]["waited_s"] >= 5 and ranks[1]["waited_s"] == 0, ranks
+
+
+# Rank 0 prints so many numbered lines and fails, the others print three.
+LIMITED = """
+import os, sys
+rank = os.environ["RANK"]
+for i in range(int(sys.argv[1]) if rank == "0" else 3):
+    print("rank", rank, "line", i, 80 * "x")
+print("the end of rank", rank, file=sys.stderr)
+sys.exit(3 if rank == "0" else 0)
+"""
+
+
+def test_a_limit_keeps_the_newest_output_and_says_what_was_dropped(cluster, engine):
+    run = cluster.run(engine, "--log-limit", "2M", "--idle-after", "0", "--", "python3", "-c", LIMITED, "60000", hosts="n[1-2]")
+    assert run.code == 3, run.errors
+    dropped = int(re.search(r"muster: the oldest [\d.]+ MB \((\d+) bytes\) of this run's output were dropped: --log-limit", run.errors)[1])
+    assert len([line for line in run.out if line.startswith("[n1:0] rank 0 line ")]) == 60000  # a pipe gets every line
+    logs = cluster.muster("logs", run.id)
+    lines = logs.stdout.splitlines()
+    assert f"({dropped} bytes) of this run's output were dropped" in logs.stderr
+    newest = [line for line in lines if line.startswith("[n1:0] rank 0 line ")]
+    assert newest == [f"[n1:0] rank 0 line {i} {80 * 'x'}" for i in range(60000 - len(newest), 60000)] and 0 < len(newest) < 40000
+    assert dropped == sum(len(line) + 1 for line in run.out) - sum(len(line) + 1 for line in lines if not line.endswith(("rank 0", "rank 1")))
+    assert {"[n1:0] the end of rank 0", "[n2:1] the end of rank 1"} <= set(lines)
+    own = cluster.muster("logs", run.id, "--rank", "0", "--out")
+    assert own.stdout.splitlines()[-1] == f"rank 0 line 59999 {80 * 'x'}" and own.stdout.startswith("rank 0 line ") and "were dropped" in own.stderr
+    assert cluster.muster("logs", run.id, "--rank", "1", "--out").stdout.splitlines() == [f"rank 1 line {i} {80 * 'x'}" for i in range(3)]
+    attached = cluster.muster("attach", run.id)
+    assert attached.returncode == 3 and attached.stdout.splitlines()[-1] and f"({dropped} bytes)" in attached.stderr
+    assert "\0" not in attached.stdout and cluster.muster("explain", run.id).returncode == 0
+    assert json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/record.json"))["dropped_bytes"] == dropped
+    assert int(cluster.lab.shell("launcher", f"du -sk ~/.local/state/muster/runs/{run.id}").split()[0]) < 3000
+    refused = cluster.run(engine, "--log-limit", "1000", "--", "true")
+    assert refused.code == 2 and "at least 1M" in refused.errors, refused.errors
 
 
 def test_bytes_that_are_no_text(cluster, engine):

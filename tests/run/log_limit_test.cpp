@@ -1,0 +1,137 @@
+#include "run/log_limit.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/log_order.hpp"
+#include "run/output.hpp"
+#include "run/streams.hpp"
+#include "sys/temp_folder.hpp"
+
+namespace muster::run {
+namespace {
+
+constexpr std::uint64_t kLimit = std::uint64_t{4} << 20;
+
+class LogLimitTest : public sys::FolderTest {
+ protected:
+  void SetUp() override {
+    sys::FolderTest::SetUp();
+    output_ = *Output::open(folder_, 2, {.watch = [](auto, const auto&) {}}, kLimit);
+  }
+  // The rank prints numbered lines, a block of them at a time.
+  void print(int rank, sys::Stream stream, int lines) {
+    std::string block;
+    for (int i = 0; i < lines; ++i) {
+      block += fmt::format("line {} {}\n", printed_[{rank, stream}]++, std::string(80, 'x'));
+      if (block.size() < 60'000 && i + 1 < lines) continue;
+      std::uint64_t& at = bytes_[{rank, stream}];
+      EXPECT_TRUE(output_->take("n1", {.rank = rank, .stream = stream, .at = at, .bytes = block}));
+      at += block.size();
+      block.clear();
+    }
+  }
+  [[nodiscard]] struct stat status(const std::string& file) const {
+    struct stat status = {};
+    EXPECT_EQ(::stat((folder_ + "/" + file).c_str(), &status), 0);
+    return status;
+  }
+  // What a reader of the run's output gets.
+  [[nodiscard]] std::string logs(std::uint64_t& dropped) const {
+    std::string all;
+    StoredLog log(folder_);
+    const auto take = [&](auto, std::string_view bytes) {
+      all += bytes;
+      return true;
+    };
+    log.read_new(take);
+    log.read_rest(take);
+    dropped = log.dropped();
+    return all;
+  }
+
+  std::unique_ptr<Output> output_;
+  std::map<std::pair<int, sys::Stream>, int> printed_;
+  std::map<std::pair<int, sys::Stream>, std::uint64_t> bytes_;
+};
+
+TEST_F(LogLimitTest, TheNewestLinesAreLeftAndTheRestIsCounted) {
+  print(1, kErr, 3);
+  print(0, kOut, 400'000);
+  print(1, kErr, 3);
+  std::uint64_t dropped = 0;
+  const std::string all = logs(dropped);
+  EXPECT_EQ(all.find('\0'), std::string::npos);
+  EXPECT_TRUE(all.starts_with("[n1:1] line 0 ")) << all.substr(0, 100);  // a quiet rank keeps all
+  EXPECT_NE(all.find("[n1:0] line 399999 "), std::string::npos);
+  EXPECT_NE(all.find("\n[n1:1] line 5 "), std::string::npos);
+  const std::uint64_t whole = static_cast<std::uint64_t>(status("out").st_size) +
+                              static_cast<std::uint64_t>(status("err").st_size);
+  EXPECT_GT(dropped, 0U);
+  EXPECT_EQ(dropped + all.size(), whole);
+  EXPECT_EQ(output_->dropped(), dropped);
+  EXPECT_EQ(output_->not_kept(), "");
+}
+
+TEST_F(LogLimitTest, TheDiskHasNoMoreThanTheLimit) {
+  for (int i = 0; i < 20; ++i) {
+    print(0, kOut, 20'000);
+    std::int64_t blocks = 0;
+    for (const char* const file : {"out", "err", "order", "ranks/0.out"}) {
+      blocks += status(file).st_blocks;
+    }
+    constexpr std::int64_t kRounding = std::int64_t{1} << 20;  // whole blocks, and reserved ones
+    EXPECT_LE(blocks * 512, static_cast<std::int64_t>(kLimit) + kRounding);
+  }
+}
+
+TEST_F(LogLimitTest, WhatIsLeftOfARankBeginsWithAWholeLine) {
+  print(0, kOut, 400'000);
+  const std::uint64_t begin = log_begin(folder_, "ranks/0.out");
+  EXPECT_GT(begin, 0U);
+  const std::string file = *sys::read_file(folder_ + "/ranks/0.out");
+  EXPECT_EQ(file.size(), bytes_[std::pair(0, kOut)]);
+  EXPECT_EQ(file[begin - 1] == '\n' || file[begin - 1] == '\0', true);
+  EXPECT_EQ(file.substr(begin, 5), "line ");
+  EXPECT_EQ(log_begin(folder_, "ranks/1.out"), 0U);
+}
+
+TEST_F(LogLimitTest, AReaderThatIsTooSlowLosesWhatIsDroppedAndNoMore) {
+  std::string all;
+  StoredLog log(folder_);
+  const auto take = [&](auto, std::string_view bytes) {
+    all += bytes;
+    return true;
+  };
+  for (int i = 0; i < 10; ++i) {
+    print(0, kOut, 40'000);
+    log.read_new(take);
+  }
+  EXPECT_EQ(all.find('\0'), std::string::npos);
+  EXPECT_GT(log.dropped(), 0U);
+  EXPECT_EQ(all.size() + log.dropped(), static_cast<std::uint64_t>(status("out").st_size));
+  EXPECT_TRUE(all.ends_with('\n'));
+}
+
+TEST_F(LogLimitTest, WithoutALimitNothingIsDropped) {
+  const std::string folder = folder_ + "/other";
+  ASSERT_TRUE(sys::make_folders(folder, 0700));
+  output_ = *Output::open(folder, 1, {.watch = [](auto, const auto&) {}});
+  print(0, kOut, 100'000);
+  EXPECT_EQ(output_->dropped(), 0U);
+  EXPECT_TRUE(read_log_begins(folder).empty());
+}
+
+TEST_F(LogLimitTest, AnUnreadableListMeansThatFilesAreWhole) {
+  for (const char* const text :
+       {"", "out", "out x", "out -1", "\n\n", "out 99999999999999999999"}) {
+    ASSERT_TRUE(sys::write_file(folder_ + "/dropped", text, 0600));
+    EXPECT_EQ(log_begin(folder_, "out"), 0U) << text;
+  }
+}
+
+}  // namespace
+}  // namespace muster::run
