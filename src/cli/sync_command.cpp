@@ -68,8 +68,9 @@ Result<remote::SyncOptions> sync_options(const SyncRequest& request) {
 }
 
 std::string first_of(std::span<const std::string> names) {
-  return fmt::format("{}{}", fmt::join(names.first(std::min(names.size(), kNamed)), ", "),
-                     names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "");
+  return fmt::format(
+      "{}{}", fmt::join(names.first(std::min(names.size(), kNamed)), ", "),
+      names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "");
 }
 
 using Earlier = std::map<std::string, remote::Changes>;
@@ -82,8 +83,7 @@ std::string changes_text(const remote::Outcome& outcome, bool dry_run, const Ear
   if (changes && before != earlier.end()) *changes += before->second;
   std::string text = changes ? to_text(*changes) : "done; rsync printed no statistics";
   if (const auto names = remote::left_out(outcome.ended->out); !names.empty()) {
-    text += fmt::format(
-        "; left out, because they are links or special files: {}", first_of(names));
+    text += fmt::format("; left out, because they are links or special files: {}", first_of(names));
   }
   return text + "\n" + (dry_run ? remote::listing(outcome.ended->out) : "");
 }

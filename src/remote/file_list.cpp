@@ -82,8 +82,8 @@ std::string parse_digest(std::string_view out) {
   const std::size_t end = out.rfind('\n');
   const std::string_view line = out.substr(end == std::string_view::npos ? 0 : end + 1);
   const std::string_view hash = line.substr(0, line.find(' '));
-  const bool is_hash =
-      hash.size() == kDigits && hash.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  const bool is_hash = hash.size() == kDigits &&
+                       hash.find_first_not_of("0123456789abcdef") == std::string_view::npos;
   return is_hash ? std::string(hash) : std::string();
 }
 

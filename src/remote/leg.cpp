@@ -66,8 +66,8 @@ LegSecret make_leg_secret() {
 
 std::string put_token_line(const LegSecret& secret) {
   const std::string folder = receiver_folder(secret);
-  return fmt::format("sh -c {}", sys::quote(fmt::format("umask 077; mkdir {0} && cat > {0}/token",
-                                                        folder)));
+  return fmt::format("sh -c {}",
+                     sys::quote(fmt::format("umask 077; mkdir {0} && cat > {0}/token", folder)));
 }
 
 std::string remove_token_line(const LegSecret& secret) {
@@ -90,12 +90,12 @@ std::string leg_line(const SyncOptions& options, std::span<const std::string> sh
   if (!leg.from.starts_with('/')) leg.from = "./" + leg.from;
   const auto rsync = rsync_words(leg, through, receiver);
   words.insert(words.end(), rsync.begin(), rsync.end());
-  const std::string script = fmt::format(
-      kScript, fmt::arg("folder", folder), fmt::arg("through", sys::quote(through)),
-      fmt::arg("master", sys::quote(master)), fmt::arg("digits", 2 * kTokenBytes),
-      fmt::arg("token", receiver_folder(secret) + "/token"),
-      fmt::arg("token_folder", receiver_folder(secret)), fmt::arg("no_login", kNoLogin),
-      fmt::arg("other", kOtherMachine));
+  const std::string script =
+      fmt::format(kScript, fmt::arg("folder", folder), fmt::arg("through", sys::quote(through)),
+                  fmt::arg("master", sys::quote(master)), fmt::arg("digits", 2 * kTokenBytes),
+                  fmt::arg("token", receiver_folder(secret) + "/token"),
+                  fmt::arg("token_folder", receiver_folder(secret)), fmt::arg("no_login", kNoLogin),
+                  fmt::arg("other", kOtherMachine));
   return fmt::format("sh -c {} sh {} {} {}", sys::quote(script), sys::quote(receiver),
                      options.paths->size(), sys::quote(words));
 }

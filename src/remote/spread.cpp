@@ -119,19 +119,18 @@ class Work {
     const auto open = [&](SessionPlan plan) {
       return start_session(
           loop_, std::move(plan),
-          SessionProcess{.argv = std::move(words), .env = {"LC_ALL=C"}, .on_started = [this](auto process) {
-                           hashing_ = std::move(process);
-                         }});
+          SessionProcess{.argv = std::move(words),
+                         .env = {"LC_ALL=C"},
+                         .on_started = [this](auto process) { hashing_ = std::move(process); }});
     };
-    hash_->step(open,
-                *what_.files.paths, false, [this](SessionEnd end) {
-                  if (succeeded(end)) result_.digest = parse_digest(end.ended->out);
-                  if (ended_) return;
-                  if (result_.digest.empty()) return fail_here(std::move(end));
-                  for (const auto& move : std::map(moves_)) {
-                    if (move.second->digest) compare(*move.second);
-                  }
-                });
+    hash_->step(open, *what_.files.paths, false, [this](SessionEnd end) {
+      if (succeeded(end)) result_.digest = parse_digest(end.ended->out);
+      if (ended_) return;
+      if (result_.digest.empty()) return fail_here(std::move(end));
+      for (const auto& move : std::map(moves_)) {
+        if (move.second->digest) compare(*move.second);
+      }
+    });
   }
 
   void fail_here(SessionEnd end) {
@@ -265,7 +264,8 @@ class Work {
     if (is_same) {
       result_.held[move.host()] = {.changes = move.changes, .from_here = !move.plan().source};
     } else if (move.plan().source) {
-      result_.failures.push_back({move.host(), "the copy that arrived differs from the files here"});
+      result_.failures.push_back(
+          {move.host(), "the copy that arrived differs from the files here"});
     }
     end_move(move, is_same);
   }

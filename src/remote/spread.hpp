@@ -1,5 +1,6 @@
 // Lets hosts send the files to each other, so that this machine need not send them to each host.
-// This is only an optimisation: whatever fails here, an ordinary copy from this machine must follow.
+// This is only an optimisation: whatever fails here, an ordinary copy from this machine must
+// follow.
 #pragma once
 
 #include <chrono>
@@ -40,9 +41,9 @@ struct Spreading {
     std::string receiver;
     std::string why;
   };
-  std::string digest;                      // of the files here
-  std::map<std::string, Held> held = {};   // hosts whose copies are verified
-  std::vector<Failure> failures = {};      // transfers between hosts
+  std::string digest;                     // of the files here
+  std::map<std::string, Held> held = {};  // hosts whose copies are verified
+  std::vector<Failure> failures = {};     // transfers between hosts
   // Whether an empty folder of ours may be left below /tmp on a host.
   std::vector<std::string> not_removed = {};
   int signal = 0;  // the signal that ended the work; 0: none

@@ -41,9 +41,8 @@ std::optional<SpreadMove> SpreadQueue::from_here(Time now) {
   if (active_from_here_ + static_cast<std::size_t>(sources) >= kFromHere && !is_late) {
     return std::nullopt;
   }
-  const auto waiting = std::find_if(hosts_.begin(), hosts_.end(), [](const Host& host) {
-    return host.state == State::kWaiting;
-  });
+  const auto waiting = std::find_if(hosts_.begin(), hosts_.end(),
+                                    [](const Host& host) { return host.state == State::kWaiting; });
   if (waiting == hosts_.end()) return std::nullopt;
   if (is_late) {
     ++without_news_;

@@ -28,8 +28,8 @@ struct SyncOptions {
   std::shared_ptr<const std::string> paths = nullptr;
   bool only_new = false;  // of `paths`, send only those that do not exist on the host
   bool list = false;      // list the names of what was sent before the statistics
-  // Keep what a break leaves of a file in kPartial, and complete it the next time. With `paths`, files
-  // that are newer on the host do not stay.
+  // Keep what a break leaves of a file in kPartial, and complete it the next time. With `paths`,
+  // files that are newer on the host do not stay.
   bool resume = false;
   bool give_up_stalled = false;  // end rsync after a minute without a byte
   // Name of a file in `from`: a host that sees it in `to` shares the folder.
