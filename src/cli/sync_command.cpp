@@ -15,6 +15,7 @@
 #include "remote/bring_back.hpp"
 #include "remote/distribute.hpp"
 #include "remote/grouped.hpp"
+#include "remote/leg.hpp"
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
 #include "remote/sync.hpp"
@@ -136,7 +137,10 @@ int print_spread(remote::SpreadReport report) {
   sent("this machine", report.bytes_from_here, report.from_here);
   sent("other hosts", report.bytes_from_hosts, report.from_hosts);
   print_notes("no files from other hosts for ", report.failures);
-  if (!report.failures.empty()) {
+  const auto is_login = [](const auto& note) {
+    return note.text.starts_with(remote::kCannotLogIn);
+  };
+  if (std::any_of(report.failures.begin(), report.failures.end(), is_login)) {
     sys::print_err("    hint: muster setup --host-to-host lets hosts log in to each other\n");
   }
   for (auto& note : report.repaired) {

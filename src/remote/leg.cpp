@@ -114,7 +114,7 @@ std::string leg_failure(const SessionEnd& end) {
   const auto known = diagnose(ended.err);
   const std::string said = known ? std::string(known->what) : first_words(ended.err);
   if (ended.signal == 0 && ended.code == kNoLogin) {
-    return "the sending host cannot log in to the receiving one: " + said;
+    return fmt::format("{}: {}", kCannotLogIn, said);
   }
   return fmt::format("rsync between the hosts failed: {}{}{}", sys::to_text(ended),
                      said.empty() ? "" : ": ", said);

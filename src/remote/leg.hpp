@@ -9,6 +9,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "remote/sync.hpp"
@@ -36,7 +37,9 @@ constexpr int kOtherMachine = 119;
                                    const std::string& receiver, const LegSecret& secret);
 [[nodiscard]] std::string leg_input(const SyncOptions& options, const LegSecret& secret);
 
-// Why the leg failed, in words that are the same for equal reasons.
+// Why the leg failed, in words that are the same for equal reasons. Begins with kCannotLogIn if the
+// sender could not log in to the receiver.
+constexpr std::string_view kCannotLogIn = "the sending host cannot log in to the receiving one";
 [[nodiscard]] std::string leg_failure(const SessionEnd& end);
 
 }  // namespace muster::remote
