@@ -1,17 +1,21 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <ranges>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/size_text.hpp"
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
 #include "cli/this_machine.hpp"
 #include "remote/bring_back.hpp"
 #include "remote/distribute.hpp"
 #include "remote/grouped.hpp"
+#include "remote/leg.hpp"
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
 #include "remote/sync.hpp"
@@ -23,7 +27,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kNamedLeftOut = 3;  // how many files that were left out are named
+constexpr std::size_t kNamed = 3;  // how many files are named in one message
 
 struct SyncRequest {
   ClusterOptions cluster;
@@ -34,6 +38,7 @@ struct SyncRequest {
   bool remove = false;
   bool checksum = false;
   bool dry_run = false;
+  bool spread = false;
   std::chrono::seconds::rep timeout_s = 86400;
   std::size_t fan_out = 16;
 };
@@ -63,28 +68,35 @@ Result<remote::SyncOptions> sync_options(const SyncRequest& request) {
   return options;
 }
 
+std::string first_of(std::span<const std::string> names) {
+  return fmt::format(
+      "{}{}", fmt::join(names.first(std::min(names.size(), kNamed)), ", "),
+      names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "");
+}
+
+using Earlier = std::map<std::string, remote::Changes>;
+
 // What was copied to or from a host, or would be with --dry-run.
-std::string changes_text(const remote::Outcome& outcome, bool dry_run) {
+std::string changes_text(const remote::Outcome& outcome, bool dry_run, const Earlier& earlier) {
   if (remote::has_nothing(outcome)) return "nothing to bring back\n";
-  const auto changes = remote::parse_stats(outcome.ended->out);
+  auto changes = remote::parse_stats(outcome.ended->out);
+  const auto before = earlier.find(outcome.host);
+  if (changes && before != earlier.end()) *changes += before->second;
   std::string text = changes ? to_text(*changes) : "done; rsync printed no statistics";
   if (const auto names = remote::left_out(outcome.ended->out); !names.empty()) {
-    text += fmt::format(
-        "; left out, because they are links or special files: {}{}",
-        fmt::join(std::span(names).first(std::min(names.size(), kNamedLeftOut)), ", "),
-        names.size() > kNamedLeftOut ? fmt::format(" and {} more", names.size() - kNamedLeftOut)
-                                     : "");
+    text += fmt::format("; left out, because they are links or special files: {}", first_of(names));
   }
   return text + "\n" + (dry_run ? remote::listing(outcome.ended->out) : "");
 }
 
-void print_changes(bool dry_run, std::span<const remote::Outcome> outcomes) {
+void print_changes(bool dry_run, std::span<const remote::Outcome> outcomes,
+                   const Earlier& earlier) {
   std::vector<std::string> texts;
   std::vector<remote::Said> said;
   texts.reserve(outcomes.size());
   for (const remote::Outcome& outcome : outcomes) {
     if (!outcome.ended) continue;
-    texts.push_back(changes_text(outcome, dry_run));
+    texts.push_back(changes_text(outcome, dry_run, earlier));
     said.push_back({.host = outcome.host, .text = texts.back()});
   }
   for (const remote::Group& group : remote::group_equal(said)) {
@@ -93,8 +105,8 @@ void print_changes(bool dry_run, std::span<const remote::Outcome> outcomes) {
   }
 }
 
-int conclude(bool dry_run, std::vector<remote::Outcome> outcomes) {
-  print_changes(dry_run, outcomes);
+int conclude(bool dry_run, std::vector<remote::Outcome> outcomes, const Earlier& earlier = {}) {
+  print_changes(dry_run, outcomes, earlier);
   for (remote::Outcome& outcome : outcomes) {
     // No failure, because another host has the file.
     if (remote::has_nothing(outcome)) outcome.ended->code = 0;
@@ -104,20 +116,76 @@ int conclude(bool dry_run, std::vector<remote::Outcome> outcomes) {
   return conclusion.failure ? exit_code(*conclusion.failure) : 0;
 }
 
+// Prints "HOSTS: TEXT" for each text, with the hosts that have it in common.
+void print_notes(std::string_view before, std::span<const remote::SpreadReport::Note> notes) {
+  std::vector<remote::Said> said;
+  for (const auto& note : notes) said.push_back({.host = note.host, .text = note.text});
+  for (const remote::Group& group : remote::group_equal(said)) {
+    sys::print_err("muster: sync: {}{}: {}\n", before, remote::folded(group.hosts), group.text);
+  }
+}
+
+// Says who sent what, and what went wrong on the way. Returns the exit code if the copies could not
+// be verified.
+int print_spread(remote::SpreadReport report) {
+  const auto sent = [](std::string_view from, std::uint64_t bytes,
+                       const std::vector<std::string>& hosts) {
+    if (hosts.empty()) return;
+    sys::print_err("muster: sync: {} sent {} to {}\n", from, file_size_text(bytes),
+                   remote::folded(hosts));
+  };
+  sent("this machine", report.bytes_from_here, report.from_here);
+  sent("other hosts", report.bytes_from_hosts, report.from_hosts);
+  print_notes("no files from other hosts for ", report.failures);
+  const auto is_login = [](const auto& note) {
+    return note.text.starts_with(remote::kCannotLogIn);
+  };
+  if (std::any_of(report.failures.begin(), report.failures.end(), is_login)) {
+    sys::print_err("    hint: muster setup --host-to-host lets hosts log in to each other\n");
+  }
+  for (auto& note : report.repaired) {
+    std::vector<std::string> names;
+    for (const auto part : std::views::split(note.text, '\n')) {
+      const std::string_view name(part.begin(), part.end());
+      if (!name.empty() && name.back() != '/') names.emplace_back(name);
+    }
+    note.text = "the content of the copy differed; sent again: " + first_of(names);
+  }
+  print_notes("", report.repaired);
+  for (const std::string& host : report.not_removed) {
+    sys::print_err("muster: sync: {}: a directory /tmp/muster-to-* may be left there\n", host);
+  }
+  if (report.changed_here.empty()) return 0;
+  sys::print_err(
+      "muster: sync: these files changed here while muster copied them, so it cannot verify the "
+      "copies: {}\n    hint: run the command again when nothing writes to the directory\n",
+      first_of(report.changed_here));
+  return exit_code(ErrorCode::kSystem);
+}
+
 Result<int> send_out(const SyncRequest& request) {
   MUSTER_TRY(const remote::SyncOptions options, sync_options(request));
   MUSTER_CHECK(check_source(options.from));
-  MUSTER_TRY(const SshHosts hosts, find_ssh_hosts(request.cluster));
+  MUSTER_TRY(SshHosts hosts, find_ssh_hosts(request.cluster));
+  if (request.spread) hosts.ssh.fan_out = std::min(hosts.ssh.fan_out, request.fan_out);
   remote::Ssh ssh(hosts.ssh);
   sys::Progress progress;
-  MUSTER_TRY(const std::vector<remote::Outcome> outcomes,
-             remote::distribute({.options = options,
-                                 .this_machine = hosts.ssh.this_machine,
-                                 .timeout = std::chrono::seconds(request.timeout_s),
-                                 .fan_out = request.fan_out,
-                                 .on_progress = progress.shown()},
-                                ssh, hosts.names));
-  return conclude(options.dry_run, outcomes);
+  remote::SpreadReport report;
+  auto outcomes = remote::distribute({.options = options,
+                                      .this_machine = hosts.ssh.this_machine,
+                                      .timeout = std::chrono::seconds(request.timeout_s),
+                                      .fan_out = request.fan_out,
+                                      .spread = request.spread ? &report : nullptr,
+                                      .on_progress = progress.shown()},
+                                     ssh, hosts.names);
+  if (!outcomes && report.signal == 0) return unexpected(std::move(outcomes).error());
+  if (!outcomes) {
+    sys::print_err("muster: {}\n", to_text(outcomes.error()));
+    return 128 + report.signal;
+  }
+  const int code = conclude(options.dry_run, *std::move(outcomes), report.earlier);
+  const int unverified = print_spread(std::move(report));
+  return code != 0 ? code : unverified;
 }
 
 std::string absolute(const std::string& path) {
@@ -205,7 +273,13 @@ void add_sync(CLI::App& app, Action& action) {
       ->needs(back);
   command->add_flag("--checksum", request->checksum,
                     "Compare file contents instead of sizes and modification times");
-  command->add_flag("--dry-run", request->dry_run, "Show what would change, without changing it");
+  auto* dry_run = command->add_flag("--dry-run", request->dry_run,
+                                    "Show what would change, without changing it");
+  command
+      ->add_flag("--spread", request->spread,
+                 "Let hosts that have the files send them to other hosts, and verify all copies")
+      ->excludes(back)
+      ->excludes(dry_run);
   trainflags::takes_duration(
       command->add_option("--timeout", request->timeout_s, "Give up on a host after this time"), 1)
       ->capture_default_str();

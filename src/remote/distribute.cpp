@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "remote/diagnose.hpp"
+#include "remote/file_list.hpp"
 #include "remote/local.hpp"
+#include "remote/spread.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::remote {
@@ -112,6 +115,175 @@ void transfer(const Distribution& what, SyncOptions options, const std::string& 
   }
 }
 
+// The transfers to hosts that send to each other, too: those among the hosts, then the ordinary
+// ones, which send what is still missing, then a comparison of all copies with the files here.
+class SpreadTransfer {
+ public:
+  SpreadTransfer(const Distribution& what, std::string rsync_here, Transport& transport,
+                 std::vector<Outcome>& outcomes)
+      : what_(what),
+        report_(*what.spread),
+        rsync_here_(std::move(rsync_here)),
+        transport_(transport),
+        prepared_(outcomes),
+        outcomes_(outcomes) {}
+
+  Result<void> run() {
+    MUSTER_TRY(files_, list_files(what_.options.from));
+    MUSTER_CHECK(spread_first());
+    SyncOptions options = what_.options;
+    options.resume = true;
+    transfer(what_, options, rsync_here_, transport_.shell(), outcomes_);
+    std::vector<std::size_t> doubtful;
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      const Outcome& outcome = outcomes_[i];
+      if (!outcome.ended) continue;
+      const bool is_new = note_changes(outcome);
+      if (is_new || !spreading_.held.contains(outcome.host)) doubtful.push_back(i);
+    }
+    return repair(differing(doubtful));
+  }
+
+ private:
+  Result<void> spread_first() {
+    std::vector<SpreadHost> hosts;
+    for (const Outcome& outcome : outcomes_) {
+      if (!needs_transfer(outcome) || outcome.host == what_.this_machine) continue;
+      hosts.push_back({outcome.host, outcome.ended->out});
+    }
+    const Spread plan{.options = what_.options,
+                      .files = files_,
+                      .rsync_here = rsync_here_,
+                      .fan_out = what_.fan_out,
+                      .timeout = what_.timeout,
+                      .on_progress = what_.on_progress};
+    MUSTER_TRY(spreading_, spread(plan, transport_, hosts));
+    report_.signal = spreading_.signal;
+    if (report_.signal != 0) return unexpected(Error{.what = "interrupted"});
+    std::set<std::string> named;
+    for (const Spreading::Failure& failure : spreading_.failures) {
+      // A host that got its files from another one after all is not worth a line.
+      const auto held = spreading_.held.find(failure.receiver);
+      const bool helped = held != spreading_.held.end() && !held->second.from_here;
+      if (helped || !named.insert(failure.receiver).second) continue;
+      report_.failures.push_back({failure.receiver, failure.why});
+    }
+    report_.not_removed = spreading_.not_removed;
+    for (const auto& [host, held] : spreading_.held) {
+      report_.earlier[host] = held.changes;
+      if (held.changes.files == 0) continue;
+      (held.from_here ? report_.bytes_from_here : report_.bytes_from_hosts) += held.changes.bytes;
+      if (!held.from_here) report_.from_hosts.push_back(host);
+    }
+    return {};
+  }
+
+  // Notes what this machine sent to the host. Returns whether files were among it.
+  bool note_changes(const Outcome& outcome) {
+    const Changes sent = parse_stats(outcome.ended->out).value_or(Changes{});
+    report_.bytes_from_here += sent.bytes;
+    const auto held = spreading_.held.find(outcome.host);
+    const bool before =
+        held != spreading_.held.end() && held->second.from_here && held->second.changes.files > 0;
+    if (before || sent.files > 0) report_.from_here.push_back(outcome.host);
+    return sent.files > 0;
+  }
+
+  // Those of the hosts whose copies differ from the files here. A host that cannot say has failed.
+  std::vector<std::size_t> differing(const std::vector<std::size_t>& places) {
+    std::vector<Task> tasks;
+    for (const std::size_t i : places) {
+      tasks.push_back({.host = outcomes_[i].host,
+                       .command = digest_line(what_.options.to),
+                       .input = files_.paths,
+                       .on_end = [&] { tell(++compared_, compared_of_); }});
+    }
+    compared_ = 0;
+    compared_of_ = places.size();
+    tell(0, compared_of_);
+    auto hashed = transport_.run(tasks, what_.timeout);
+    std::vector<std::size_t> different;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      Outcome& outcome = outcomes_[places[k]];
+      const bool ok = hashed[k].ended && hashed[k].ended->ok();
+      const std::string digest = ok ? parse_digest(hashed[k].ended->out) : "";
+      if (digest.empty()) {
+        outcome.ended = unexpected(cannot_hash(std::move(hashed[k])));
+      } else if (digest != spreading_.digest) {
+        different.push_back(places[k]);
+      }
+    }
+    return different;
+  }
+
+  static Error cannot_hash(Outcome hashed) {
+    if (!hashed.ended) return std::move(hashed.ended).error();
+    Error error{.what = "the files were copied, but the host cannot hash them to verify the copy",
+                .where = {.host = hashed.host},
+                .hint = "muster sync --spread needs the programs xargs and sha256sum on the hosts"};
+    error.cause = std::make_shared<const Error>(Error{.what = first_words(hashed.ended->err)});
+    return error;
+  }
+
+  void tell(std::size_t done, std::size_t of_all) const {
+    if (what_.on_progress) what_.on_progress("verifying the copies", done, of_all);
+  }
+
+  // Compares every file of these hosts, sends those that differ, and verifies the copies again.
+  Result<void> repair(const std::vector<std::size_t>& places) {
+    if (places.empty()) return {};
+    if (changed_meanwhile()) return {};
+    std::vector<Outcome> again;
+    for (const std::size_t i : places) again.push_back(prepared_[i]);
+    SyncOptions options = what_.options;
+    options.resume = options.checksum = options.list = true;
+    transfer(what_, options, rsync_here_, transport_.shell(), again);
+    std::vector<std::size_t> repaired;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      Outcome& outcome = outcomes_[places[k]];
+      if (!again[k].ended) {
+        outcome = std::move(again[k]);
+        continue;
+      }
+      note_repair(again[k]);
+      repaired.push_back(places[k]);
+    }
+    const auto different = differing(repaired);
+    if (different.empty() || changed_meanwhile()) return {};
+    for (const std::size_t i : different) {
+      outcomes_[i].ended = unexpected(
+          Error{.what = "the copy still differs from the files here after they were sent again",
+                .where = {.host = outcomes_[i].host},
+                .hint = "find out what writes to the directory on the host; otherwise check its "
+                        "memory and its disk"});
+    }
+    return {};
+  }
+
+  void note_repair(const Outcome& outcome) {
+    report_.repaired.push_back({outcome.host, listing(outcome.ended->out)});
+    report_.bytes_from_here += parse_stats(outcome.ended->out).value_or(Changes{}).bytes;
+  }
+
+  // If the files here have changed since they were hashed, the hosts cannot have the same.
+  bool changed_meanwhile() {
+    const auto now = list_files(what_.options.from);
+    if (now) report_.changed_here = changed_files(files_, *now);
+    return !report_.changed_here.empty();
+  }
+
+  const Distribution& what_;
+  SpreadReport& report_;
+  std::string rsync_here_;
+  Transport& transport_;
+  std::vector<Outcome> prepared_;
+  std::vector<Outcome>& outcomes_;
+  FileList files_;
+  Spreading spreading_;
+  std::size_t compared_ = 0;
+  std::size_t compared_of_ = 0;
+};
+
 Result<void> need_rsync(const std::string& rsync_here, std::vector<Outcome>& outcomes) {
   if (!is_rsync(rsync_here)) return unexpected(rsync_missing(""));
   for (Outcome& outcome : outcomes) {
@@ -147,7 +319,11 @@ Result<std::vector<Outcome>> distribute(const Distribution& what, Transport& tra
   SyncOptions options = what.options;
   if (!what.list_project) {
     MUSTER_CHECK(need_rsync(rsync_here, outcomes));
-    transfer(what, options, rsync_here, transport.shell(), outcomes);
+    if (what.spread != nullptr) {
+      MUSTER_CHECK(SpreadTransfer(what, rsync_here, transport, outcomes).run());
+    } else {
+      transfer(what, options, rsync_here, transport.shell(), outcomes);
+    }
     return outcomes;
   }
   MUSTER_TRY(const Project project, what.list_project());

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +17,25 @@
 
 namespace muster::remote {
 
+// What became of a distribution in which hosts sent files to each other.
+struct SpreadReport {
+  struct Note {
+    std::string host;
+    std::string text;
+  };
+  std::vector<std::string> from_hosts = {};  // hosts that got files from other hosts
+  std::vector<std::string> from_here = {};   // hosts that got files from this machine
+  std::uint64_t bytes_from_hosts = 0;        // total size of these files
+  std::uint64_t bytes_from_here = 0;
+  // What hosts got before the transfer whose output is in their outcome.
+  std::map<std::string, Changes> earlier = {};
+  std::vector<Note> failures = {};  // why a host did not get its files from another one
+  std::vector<Note> repaired = {};  // files that were sent again because their content differed
+  std::vector<std::string> not_removed = {};   // hosts on which a temporary folder may be left
+  std::vector<std::string> changed_here = {};  // files here that changed meanwhile
+  int signal = 0;                              // the signal that ended the work; 0: none
+};
+
 struct Distribution {
   SyncOptions options;
   std::string this_machine = {};  // the host that is this machine, if any
@@ -23,6 +44,9 @@ struct Distribution {
   // Lists what to send. Called at most once, if some host needs files. Null: send everything, for
   // which both this machine and the hosts need rsync.
   std::function<Result<Project>()> list_project = nullptr;
+  // If set, hosts also send the files to each other, and the copies are verified. Needs a null
+  // list_project.
+  SpreadReport* spread = nullptr;
   // Called when all hosts have reported whether they share the folder.
   std::function<void()> on_prepared = nullptr;
   sys::OnProgress on_progress = nullptr;

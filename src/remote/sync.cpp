@@ -117,7 +117,12 @@ std::vector<std::string> rsync_words(const SyncOptions& options, std::span<const
   if (options.remove) words.emplace_back("--delete");
   if (options.checksum) words.emplace_back("--checksum");
   if (options.dry_run) words.insert(words.end(), {"--dry-run", "--out-format=%i %n%L"});
-  if (options.paths) {
+  if (options.list) words.emplace_back("--out-format=%n");
+  if (options.resume) words.push_back(fmt::format("--partial-dir={}", kPartial));
+  if (options.give_up_stalled) words.push_back(fmt::format("--timeout={}", kStalled.count()));
+  if (options.paths && options.resume) {
+    words.insert(words.end(), {"--files-from=-", "--from0", "--ignore-missing-args"});
+  } else if (options.paths) {
     // A folder's time changes whenever a rank writes a file into it, so folder times are not sent.
     // Folders are not sent by themselves either (--no-implied-dirs): rsync would replace a rank's
     // file or link by the folder.
@@ -197,6 +202,14 @@ std::optional<Changes> parse_stats(std::string_view out) {
   }
   changes.deleted = statistic(out, "Number of deleted files: ").value_or(0);
   return changes;
+}
+
+Changes& Changes::operator+=(const Changes& more) {
+  files += more.files;
+  bytes += more.bytes;
+  others += more.others;
+  deleted += more.deleted;
+  return *this;
 }
 
 std::string to_text(const Changes& changes) {

@@ -27,9 +27,17 @@ struct SyncOptions {
   // stay. Null: everything.
   std::shared_ptr<const std::string> paths = nullptr;
   bool only_new = false;  // of `paths`, send only those that do not exist on the host
+  bool list = false;      // list the names of what was sent before the statistics
+  // Keep what a break leaves of a file in kPartial, and complete it the next time. With `paths`,
+  // files that are newer on the host do not stay.
+  bool resume = false;
+  bool give_up_stalled = false;  // end rsync after a minute without a byte
   // Name of a file in `from`: a host that sees it in `to` shares the folder.
   std::string shared_mark = {};
 };
+
+// The folder for the incomplete files of a folder, within it. rsync removes it when it is empty.
+constexpr std::string_view kPartial = ".muster-partial";
 
 // Returns `paths` in the form of SyncOptions::paths.
 [[nodiscard]] std::shared_ptr<const std::string> path_list(std::span<const std::string> paths);
@@ -82,6 +90,7 @@ struct Changes {
   std::uint64_t deleted = 0;  // of any kind
 
   friend bool operator==(const Changes&, const Changes&) = default;
+  Changes& operator+=(const Changes& more);
 };
 
 // Reads the output of `rsync --stats --no-human-readable` or of tar_words' command. Returns nothing
@@ -94,7 +103,8 @@ struct Changes {
 // The files that were skipped because they are newer on the host; printable.
 [[nodiscard]] std::vector<std::string> newer_there(std::string_view out);
 
-// The lines that a dry run prints before the statistics, one per pending change; printable.
+// The lines that a dry run or SyncOptions::list prints before the statistics, one per change;
+// printable.
 [[nodiscard]] std::string listing(std::string_view out);
 
 // Describes why copying "to" or "from" the host failed.

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.docs import pages
 
 MOST_MARKS = 10
-ELSEWHERE = ("tests.cli.test_explain", "tests.emit.test_terraform", "tests.packages.test_packages", "tests.run.test_daily_session", "tests.run.test_explain", "tests.run.test_gpus", "tests.run.test_slurm", "tests.run.test_why")  # test files of other folders that take blocks too
+ELSEWHERE = ("tests.cli.test_explain", "tests.emit.test_terraform", "tests.packages.test_packages", "tests.remote.test_spread", "tests.run.test_daily_session", "tests.run.test_explain", "tests.run.test_gpus", "tests.run.test_slurm", "tests.run.test_why")  # test files of other folders that take blocks too
 
 
 def test_every_block_is_run_or_says_why_not():
