@@ -213,13 +213,18 @@ def test_changelog_has_the_version(root):
 def test_spack_recipe_is_python_and_names_what_cmake_knows(root, monkeypatch):
     """Runs the recipe with replacements for what it imports from Spack."""
     said = []
-    names = {name: (lambda *words, name=name, **options: said.append((name, words, options))) for name in ("depends_on", "generator", "license", "version")}
-    module = type(sys)("spack.package")
-    vars(module).update(names, CMakePackage=object, run_after=lambda phase: lambda function: function)
-    monkeypatch.setitem(sys.modules, "spack", type(sys)("spack"))
-    monkeypatch.setitem(sys.modules, "spack.package", module)
+    names = {name: (lambda *words, name=name, **options: said.append((name, words, options))) for name in ("conflicts", "depends_on", "generator", "license", "requires", "version")}
+    generator = names.pop("generator")
+    modules = {"spack.package": names | {"run_after": lambda phase: lambda function: function},
+               "spack_repo.builtin.build_systems.cmake": {"CMakePackage": object, "generator": generator}}
+    for path, content in modules.items():
+        parts = path.split(".")
+        for end in range(1, len(parts) + 1):
+            name = ".".join(parts[:end])
+            monkeypatch.setitem(sys.modules, name, type(sys)(name))
+        vars(sys.modules[path]).update(content)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    recipe = runpy.run_path(str(root / "packaging/spack/package.py"))["Muster"]()
+    recipe = runpy.run_path(str(root / "packaging/spack/package.py"))["MusterCli"]()
     assert ("version", ("@VERSION@",), {"sha256": "@SHA256@"}) in said
     recipe.define = lambda name, value: name
     options = (root / "CMakeLists.txt").read_text() + (root / "cmake/Training.cmake").read_text()
