@@ -1,11 +1,13 @@
 # A recipe for Spack. `tools/release` fills in the version and the SHA-256 of the source package, and writes it beside that package.
+# Spack's own repository has another package named muster, so this one is muster-cli.
 from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
 from spack.package import *
 
 
 class MusterCli(CMakePackage):
-    """Checks machines, launches distributed PyTorch jobs on them, watches them, says what went wrong."""
+    """Checks machines, launches distributed PyTorch jobs on them, watches them, and says what
+    went wrong."""
 
     # Nothing is published yet: name the folder that has the source package.
     url = "file:///path/to/muster-@VERSION@.tar.gz"
@@ -33,7 +35,8 @@ class MusterCli(CMakePackage):
     conflicts("%gcc@:11", msg="muster needs C++20; the oldest GCC that it was built with is 12")
 
     def cmake_args(self):
-        # Few systems with Spack have libc.a, so the binary is linked dynamically. It runs on hosts that have the same Spack tree.
+        # Few systems with Spack have libc.a, so the binary is linked dynamically. It runs on hosts
+        # that have the same Spack tree.
         return [self.define("MUSTER_TRAINING", "OFF"), self.define("MUSTER_STATIC", False)]
 
     @run_after("install")
