@@ -30,7 +30,6 @@ function(muster_precompile target kind)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/precompiled_${kind}.cpp CONTENT "")
     add_library(muster_precompiled_${kind} OBJECT ${PROJECT_BINARY_DIR}/precompiled_${kind}.cpp)
     target_link_libraries(muster_precompiled_${kind} PRIVATE muster_flags)
-    target_include_directories(muster_precompiled_${kind} PRIVATE ${FMT_INCLUDE_DIR})
     set(headers <algorithm> <array> <charconv> <chrono> <filesystem> <functional> <map> <memory> <optional> <set> <span>
         <sstream> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h> <nlohmann/json_fwd.hpp>
         <tl/expected.hpp>)

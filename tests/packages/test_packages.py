@@ -214,16 +214,29 @@ def test_changelog_has_the_version(root):
 def test_spack_recipe_is_python_and_names_what_cmake_knows(root, monkeypatch):
     """Runs the recipe with replacements for what it imports from Spack."""
     said = []
-    names = {name: (lambda *words, name=name, **options: said.append((name, words, options))) for name in ("depends_on", "generator", "license", "version")}
-    module = type(sys)("spack.package")
-    vars(module).update(names, CMakePackage=object, run_after=lambda phase: lambda function: function)
-    monkeypatch.setitem(sys.modules, "spack", type(sys)("spack"))
-    monkeypatch.setitem(sys.modules, "spack.package", module)
+    names = {name: (lambda *words, name=name, **options: said.append((name, words, options)))
+             for name in ("conflicts", "depends_on", "generator", "license", "requires", "version")}
+    for module in (type(sys)("spack.package"), type(sys)("spack_repo.builtin.build_systems.cmake")):
+        vars(module).update(names, CMakePackage=object, run_after=lambda phase: lambda function: function)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    recipe = runpy.run_path(str(root / "packaging/spack/package.py"))["Muster"]()
+    recipe = runpy.run_path(str(root / "packaging/spack/package.py"))["MusterCli"]()
     assert ("version", ("@VERSION@",), {"sha256": "@SHA256@"}) in said
     recipe.define = lambda name, value: name
     options = (root / "CMakeLists.txt").read_text() + (root / "cmake/Training.cmake").read_text()
     assert [name for name in recipe.cmake_args() if not re.search(rf"(option|set)\({name} ", options)] == []
     found = {words[0].split("@")[0] for name, words, options in said if name == "depends_on" and "type" not in options}
     assert found == {"cli11", "fmt", "libuv", "libxcrypt", "nlohmann-json", "re2", "tl-expected", "xxhash", "yaml-cpp"}
+
+
+def test_cmake_takes_headers_and_libraries_from_one_prefix(root, tmp_path):
+    """Spack's yaml-cpp has no static library. The system's static one must not be linked instead, because its headers may differ."""
+    header, library = tmp_path / "prefix/include/yaml-cpp/yaml.h", tmp_path / "prefix/lib/libyaml-cpp.so"
+    for path in (header, library):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    must("cmake", "-S", root, "-B", tmp_path / "build", "-G", "Ninja", "-DMUSTER_TRAINING=OFF", "-DMUSTER_STATIC=OFF", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
+    rules = (tmp_path / "build/build.ninja").read_text()
+    assert {word for word in rules.split() if word.endswith(("libyaml-cpp.so", "libyaml-cpp.a"))} == {str(library)}
+    commands = json.loads((tmp_path / "build/compile_commands.json").read_text())
+    assert [one["file"] for one in commands if f"-isystem {tmp_path}/prefix/include " not in one["command"]] == []
