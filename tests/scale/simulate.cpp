@@ -43,12 +43,19 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
+// The peak is not getrusage's, which also counts the process that started this one.
+double peak_mb() {
+  const auto status = sys::read_file("/proc/self/status", std::size_t{1} << 16);
+  constexpr std::string_view kPeak = "VmHWM:";
+  const std::size_t at = status ? status->find(kPeak) : std::string::npos;
+  return at == std::string::npos ? 0 : std::atof(status->c_str() + at + kPeak.size()) / 1024;
+}
+
 // Of this process, so with the fake hosts.
 Costs costs_so_far() {
   rusage usage{};
   (void)::getrusage(RUSAGE_SELF, &usage);
-  return {.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime),
-          .peak_mb = static_cast<double>(usage.ru_maxrss) / 1024};
+  return {.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime), .peak_mb = peak_mb()};
 }
 
 // What can be set as NAME=VALUE, with its default.
@@ -113,7 +120,7 @@ class Simulation {
         "{:.2f}, \"known_s\": {:.2f}, "
         "\"ssh_cpu_s\": {:.2f}, \"survey_cpu_s\": {:.2f}, \"decide_cpu_s\": {:.2f}, "
         "\"reach_cpu_s\": {:.2f}, \"start_cpu_s\": {:.2f}, "
-        "\"own_cpu_s\": {:.2f}, \"watch_cpu\": {:.4f}, \"own_mb\": {:.1f}, \"fakes_mb\": {:.1f}, "
+        "\"own_cpu_s\": {:.4f}, \"watch_cpu\": {:.6f}, \"own_mb\": {:.1f}, \"fakes_mb\": {:.1f}, "
         "\"lost\": {}, \"named\": {}, \"named_least_s\": {:.1f}, \"named_median_s\": {:.1f}, "
         "\"named_most_s\": {:.1f}, "
         "\"slow\": {}, \"wrongly_lost\": {}, \"findings\": {}}}\n",
