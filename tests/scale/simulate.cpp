@@ -130,7 +130,9 @@ class Simulation {
         (calm_.cpu_s - known_.cpu_s) / kCalmSeconds, all.peak_mb, before_.peak_mb, vanished_.size(),
         named_after.size(), named(0), named(0.5), named(1), set_.at("slow"), wrongly, findings_);
     if (!all_known) sys::print_err("simulate: not all ranks became known: {}\n", end.verdict.text);
-    return all_known && named_after.size() == vanished_.size() && wrongly == 0 ? 0 : 1;
+    return all_known && well_modelled_ && named_after.size() == vanished_.size() && wrongly == 0
+               ? 0
+               : 1;
   }
 
  private:
@@ -233,6 +235,8 @@ class Simulation {
 
   void all_are_known() {
     known_at_s_ = scene_.loop.elapsed();
+    // No more CPU time can have been used than there was.
+    well_modelled_ = processors_.used_s() <= known_at_s_ * set_.at("processors") + kLookEvery;
     known_ = costs_so_far();
     scene_.loop.after(kCalmSeconds, [this] { calm_ = costs_so_far(); });
     for (const std::size_t i : lost_) {
@@ -267,6 +271,7 @@ class Simulation {
   std::size_t findings_ = 0;
   double known_at_s_ = 0;
   double reach_s_ = 0;
+  bool well_modelled_ = false;
   // Costs so far: before the survey, after it, before the engine was started, when all ranks were
   // known, and some time later.
   Costs before_, survey_, decided_, known_, calm_;
