@@ -1,4 +1,4 @@
-"""What the processes on a lab's launcher use: CPU time, memory, descriptors. Read from outside the lab, as root."""
+"""What the processes on a lab's launcher, or on one of its hosts, use: CPU time, memory, descriptors. Read from outside the lab, as root."""
 import os
 import resource
 import threading
@@ -21,13 +21,13 @@ class Peak:
 
 
 class Footprint:
-    def __init__(self, lab):
-        shown = lab.run(["readlink", "/proc/self/ns/pid"])
+    def __init__(self, lab, host="launcher"):
+        shown = lab.exec(host, "readlink", "/proc/self/ns/pid")
         assert shown.returncode == 0, shown.stderr
         self.namespace = shown.stdout.strip()
 
     def processes(self):
-        """The folders in /proc of all processes on the launcher, except those of the lab itself."""
+        """The folders in /proc of all processes on the host, except those of the lab itself."""
         for folder in Path("/proc").iterdir():
             try:
                 if folder.name.isdigit() and os.readlink(folder / "ns/pid") == self.namespace:
@@ -37,7 +37,7 @@ class Footprint:
                 continue  # it has ended
 
     def cpu_s(self):
-        """CPU time that the launcher has used so far: of processes that live, of those that ended there, and of our own children."""
+        """CPU time that the host has used so far: of processes that live, of those that ended there, and of our own children."""
         ticks = 0
         for folder in Path("/proc").iterdir():
             try:
@@ -47,8 +47,23 @@ class Footprint:
                 ticks += sum(map(int, fields[11:15]))  # user and system time, of itself and of the children that it waited for
             except OSError:
                 continue
+        return ticks / TICK + self.of_our_children()
+
+    def running_s(self):
+        """CPU time of the processes that live now, to the nanosecond, while cpu_s() cuts each process's to 10 ms."""
+        nanoseconds = 0
+        for folder in self.processes():
+            for task in folder.glob("task/*/schedstat"):
+                try:
+                    nanoseconds += int(task.read_text().split()[0])
+                except OSError:
+                    continue
+        return nanoseconds / 1e9
+
+    @staticmethod
+    def of_our_children():
         ours = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return ticks / TICK + ours.ru_utime + ours.ru_stime
+        return ours.ru_utime + ours.ru_stime
 
     def now(self):
         use = Peak()
@@ -63,6 +78,20 @@ class Footprint:
             use.most_descriptors = max(use.most_descriptors, descriptors)
             use.megabytes += kilobytes / 1024
         return use
+
+    def memory(self):
+        """Of each process, (its command line, that of its parent, MB that it shares with no other process, MB if shared pages are split among
+        those who share them)."""
+        found = []
+        for folder in self.processes():
+            try:
+                parent = Path("/proc") / (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                rollup, status = (folder / "smaps_rollup").read_text(), (folder / "status").read_text()
+                tables = page_tables_kb(status)
+                found.append((words_of(folder), words_of(parent), (private_kb(rollup) + tables) / 1024, (pss_kb(rollup) + tables) / 1024))
+            except OSError:
+                continue
+        return found
 
     def peak_during(self, call, every_s=0.2):
         """Calls the function and returns the most that was used meanwhile, from looks some tenths of a second apart. Looking takes CPU time, so time
@@ -81,6 +110,14 @@ class Footprint:
             over.set()
             watcher.join()
         return peak
+
+
+def words_of(folder):
+    return (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+
+
+def pss_kb(rollup):
+    return sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
 
 
 def private_kb(rollup):

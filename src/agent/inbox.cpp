@@ -29,6 +29,8 @@ std::optional<Message> Inbox::next() {
     broken_ = rest.size() > kMaxLine;
     received_.erase(0, taken_);
     taken_ = 0;
+    // The facts of a host are by far its longest message, and a launcher has many hosts.
+    if (received_.empty() && received_.capacity() > kWorthCutting) received_.shrink_to_fit();
     return std::nullopt;
   }
   std::string_view line = rest.substr(0, end);

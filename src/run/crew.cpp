@@ -163,7 +163,8 @@ std::vector<facts::Survey> Crew::survey(const std::function<void()>& meanwhile) 
     if (!refused) break;
   }
   options_.on_progress = nullptr;
-  for (const auto& member : members_) surveys.push_back(member->survey);
+  surveys.reserve(members_.size());
+  for (const auto& member : members_) surveys.push_back(std::move(member->survey));
   return surveys;
 }
 

@@ -40,7 +40,8 @@ class Crew {
   // Opens the sessions, gathers the facts of all hosts in parallel and returns one Survey per host.
   // Hosts without the binary first get the build for their architecture. Up to `fan_out` hosts that
   // do not answer delay it by one deadline in all. Calls `meanwhile` after it has begun to open the
-  // first sessions. Cost: one session per host; two more where the binary is missing.
+  // first sessions. Call it once: the crew does not keep the surveys. Cost: one session per host;
+  // two more where the binary is missing.
   [[nodiscard]] std::vector<facts::Survey> survey(const std::function<void()>& meanwhile = {});
 
   // The binary's path on the hosts. Valid after survey().
@@ -60,7 +61,8 @@ class Crew {
   // When the member last sent anything.
   [[nodiscard]] std::chrono::steady_clock::time_point heard(std::size_t member) const;
 
-  // Treats all members as if they had just been heard, after this process itself was suspended.
+  // Treats all members as if they had just been heard: when a run begins, and after this process
+  // itself was suspended.
   void hear_all();
   // The number of the member's current session. A changed number means a new connection.
   [[nodiscard]] int session_number(std::size_t member) const;

@@ -59,6 +59,8 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
   said_ = idle_since_ = loop_.now();
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
                [this](std::size_t i, const std::string& /*why*/) { reach_again(i); });
+  // No host had to say anything since its survey, which may have been minutes ago.
+  crew_.hear_all();
   crew_.send_all({.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
   heed_signals();
   hold_connections();

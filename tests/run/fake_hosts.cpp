@@ -26,6 +26,18 @@ std::string beat_line(double clock_s) {
   return fmt::format("{{\"report\":\"beat\",\"clock_s\":{}}}\n", clock_s);
 }
 
+// For up to 64,000 hosts, in 198.18.0.0/16.
+std::string address_of(std::size_t host) {
+  constexpr std::size_t kPerByte = 250;
+  return fmt::format("198.18.{}.{}", host / kPerByte, host % kPerByte + 1);
+}
+
+void replace_all(std::string& text, std::string_view old, const std::string& with) {
+  for (std::size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += with.size()) {
+    text.replace(at, old.size(), with);
+  }
+}
+
 agent::Report event_of(const agent::Event& event) {
   return {.kind = agent::Report::Kind::kEvent, .event = event};
 }
@@ -40,7 +52,17 @@ class FakeHost::FakeSession : public remote::Session {
   FakeSession& operator=(const FakeSession&) = delete;
   ~FakeSession() override = default;
 
-  void write(std::string bytes) override { host_.receive(*this, bytes); }
+  void write(std::string bytes) override {
+    if (opening) {
+      unsent += bytes;
+    } else {
+      host_.receive(*this, bytes);
+    }
+  }
+  void opened() {
+    opening = false;
+    host_.receive(*this, std::exchange(unsent, {}));
+  }
   void close_input() override {}
   void abandon() override { end({.ended = sys::Ended{.signal = SIGKILL}}); }
   [[nodiscard]] int input_descriptor() const override { return kDescriptor + 2 * number_; }
@@ -57,6 +79,8 @@ class FakeHost::FakeSession : public remote::Session {
   remote::SessionPlan plan;
   std::weak_ptr<FakeSession> weak;
   std::string unread;
+  std::string unsent;  // written before the session was open
+  bool opening = false;
   bool over = false;
 
  private:
@@ -65,6 +89,7 @@ class FakeHost::FakeSession : public remote::Session {
 };
 
 std::shared_ptr<FakeHost::FakeSession> FakeHost::open(remote::SessionPlan plan) {
+  const bool fresh = plan.fresh;
   auto session = std::make_shared<FakeSession>(*this, std::move(plan), sessions_++);
   session->weak = session;
   open_.push_back(session);
@@ -76,6 +101,11 @@ std::shared_ptr<FakeHost::FakeSession> FakeHost::open(remote::SessionPlan plan) 
   } else if (!gone_ && behaviour.shell_code != 0) {
     session->end({.ended = sys::Ended{
                       .code = behaviour.shell_code, .out = {}, .err = behaviour.shell_says}});
+  } else if (!gone_ && all_.on_open) {
+    session->opening = true;
+    all_.on_open(fresh, [weak = session->weak] {
+      if (const auto held = weak.lock()) held->opened();
+    });
   }
   return session;
 }
@@ -116,6 +146,11 @@ void FakeHost::hello(bool with_request) {
   say(Point::kBeat, {.kind = agent::Report::Kind::kBeat,
                      .clock_s = all_.loop().unix_time() + behaviour.clock_ahead_s});
   if (!reach(Point::kBeat)) return;
+  if (behaviour.facts_take_s <= 0) return tell_facts();
+  all_.loop().after(behaviour.facts_take_s, [this] { tell_facts(); });
+}
+
+void FakeHost::tell_facts() {
   if (!behaviour.leaves_out.contains(Point::kFacts)) send(all_.facts_line(name_));
   (void)reach(Point::kFacts);
 }
@@ -280,8 +315,7 @@ void FakeHost::come_back() {
 }
 
 FakeHosts::FakeHosts(FakeLoop& loop, int count, int ranks_each) : loop_(loop) {
-  facts_ = to_line(agent::Report{.kind = agent::Report::Kind::kFacts,
-                                 .facts = {.host = kNameGoesHere, .hostname = kNameGoesHere}});
+  tell({});
   for (int i = 0; i < count; ++i) {
     hosts_.push_back(std::make_unique<FakeHost>(*this, fmt::format("n{}", i + 1)));
     by_name_[hosts_.back()->name()] = hosts_.size() - 1;
@@ -295,11 +329,15 @@ std::vector<std::string> FakeHosts::names() const {
   return names;
 }
 
+void FakeHosts::tell(facts::Facts facts) {
+  facts.host = facts.hostname = kNameGoesHere;
+  facts_ = to_line(agent::Report{.kind = agent::Report::Kind::kFacts, .facts = std::move(facts)});
+}
+
 std::string FakeHosts::facts_line(const std::string& host) {
   std::string line = facts_;
-  for (std::size_t at = 0; (at = line.find(kNameGoesHere, at)) != std::string::npos;) {
-    line.replace(at, std::string_view(kNameGoesHere).size(), host);
-  }
+  replace_all(line, kNameGoesHere, host);
+  replace_all(line, kAddressGoesHere, address_of(by_name_.at(host)));
   return line;
 }
 

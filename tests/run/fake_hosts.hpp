@@ -60,7 +60,8 @@ struct Behaviour {
   bool computes_in_whole_looks = false;  // they do so only during inspections with stacks
   bool not_watched = false;              // the second look at its ranks comes too late
   bool timed_out = false;                // its ranks end because of a time-out
-  bool cut_off = false;  // its ranks end because they lost a connection to another rank
+  bool cut_off = false;     // its ranks end because they lost a connection to another rank
+  double facts_take_s = 0;  // for the host to gather its facts
   // Answers the connection test's orders, "listen" and "connect". The host stays silent if this is
   // not set or returns nothing.
   std::function<std::optional<agent::Report>(const agent::Order&)> answer = {};
@@ -100,6 +101,7 @@ class FakeHost {
   void obey(FakeSession& session, const std::string& kind);
   void be_inspected(const agent::Inspection& what);
   void hello(bool with_request);
+  void tell_facts();
   void begin();
   void beat(int number);
   void end(double grace_s);
@@ -139,6 +141,9 @@ class FakeHosts : public remote::Transport {
   [[nodiscard]] std::vector<std::string> names() const;
   // Called when the ranks of a host have ended by themselves. `status` is the wait status of each.
   std::function<void(FakeHost& host, int status)> on_ranks_end = nullptr;
+  // If set, it is called for every new session with a host that is there, and calls `then` when the
+  // session can carry messages. `fresh` means that it needs a new connection.
+  std::function<void(bool fresh, std::function<void()> then)> on_open = nullptr;
   double beat_every_s = agent::kBeatEverySeconds;
   int pushed = 0;                                        // number of binaries pushed
   std::map<std::string, std::string> pushed_bytes = {};  // by host
@@ -151,6 +156,10 @@ class FakeHosts : public remote::Transport {
   [[nodiscard]] std::shared_ptr<remote::Session> open(sys::Loop& loop,
                                                       remote::SessionPlan plan) override;
 
+  // Sets the facts that all hosts report, except for their names and their addresses, which replace
+  // kAddressGoesHere.
+  static constexpr const char* kAddressGoesHere = "ADDRESS-GOES-HERE";
+  void tell(facts::Facts facts);
   [[nodiscard]] std::string facts_line(const std::string& host);
 
  private:

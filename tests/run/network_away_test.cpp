@@ -212,5 +212,18 @@ TEST(NetworkAway, AHostThatComesBackAfterItWasLostChangesNothing) {
   EXPECT_EQ(end.record.lost_hosts, std::vector<std::string>{"n2"});
 }
 
+// With many hosts, minutes can pass between the first host's facts and the start of the job.
+TEST(NetworkAway, AHostIsNotLostBecauseItsSurveyWasLongBeforeTheStart) {
+  Scene scene(3);
+  scene.let_ranks_live(60);
+  scene.crew.fan_out = 1;
+  scene.hosts[0].behaviour.answers_after_s = 10;
+  scene.hosts[1].behaviour.answers_after_s = 10;
+  const SceneEnd end = scene.play();
+  EXPECT_GT(end.survey_s, scene.patience.lost_after_s);
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_TRUE(end.record.lost_hosts.empty());
+}
+
 }  // namespace
 }  // namespace muster::run

@@ -67,11 +67,13 @@ void Scene::start_engine(const std::shared_ptr<FakeProcess>& process) {
     loop.after(engine.dies_after_s, [this] { end_engines(0, SIGSEGV); });
   }
   if (engine.starts_nothing) return;
-  loop.after(kEngineTakes, [this, host] {
+  auto start_ranks = [this, host] {
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       if (host.empty() || hosts[i].name() == host) hosts[i].start_ranks();
     }
-  });
+  };
+  if (engine.reaches_hosts) return engine.reaches_hosts(std::move(start_ranks));
+  loop.after(kEngineTakes, std::move(start_ranks));
 }
 
 void Scene::ranks_ended(FakeHost& host, int status) {
@@ -131,6 +133,7 @@ Record Scene::new_record() {
 
 void Scene::supervise(Crew& all, SceneEnd& ending) {
   ending.record = new_record();
+  record_ = &ending.record;
   const auto output = Output::open(folder_, static_cast<int>(ending.record.ranks.size()),
                                    {.watch = [&](sys::Stream, const Line& line) {
                                      ending.output += fmt::format("{}: {}", line.rank, line.text);
@@ -150,6 +153,7 @@ void Scene::supervise(Crew& all, SceneEnd& ending) {
   supervisor.dismiss();
   ending.verdict = judge(ending.record);
   engines_.clear();
+  record_ = nullptr;
 }
 
 SceneEnd Scene::play() {
@@ -160,6 +164,7 @@ SceneEnd Scene::play() {
   ending.survey_s = loop.elapsed();
   const bool well = std::all_of(ending.surveys.begin(), ending.surveys.end(),
                                 [](const facts::Survey& one) { return one.facts.has_value(); });
+  if (well && decide) decide(*all, ending.surveys);
   if (well) supervise(*all, ending);
   ending.took_s = loop.elapsed();
   ending.waited_for_ever = loop.waited_for_ever();

@@ -23,6 +23,8 @@ struct EngineBehaviour {
   bool cannot_be_killed = false;  // as if it waited for a dead file system
   bool starts_nothing = false;
   double dies_after_s = 0;  // dies of SIGSEGV this long after its start; 0: never
+  // If set, calls `then` when the engine has reached all hosts and starts the ranks.
+  std::function<void(std::function<void()> then)> reaches_hosts = nullptr;
 };
 
 struct SceneEnd {
@@ -51,6 +53,8 @@ class Scene {
   Patience patience = {};
   EngineBehaviour engine = {};
   CrewOptions crew;
+  // If set, it is called between the survey and the start of the engine.
+  std::function<void(Crew& crew, const std::vector<facts::Survey>& surveys)> decide = nullptr;
 
   // All ranks live this long, unless they are ended earlier.
   void let_ranks_live(double seconds);
@@ -58,6 +62,8 @@ class Scene {
   void later(double seconds, std::function<void()> call);
   // Like `later`, but passes the Supervisor to `call`.
   void ask(double seconds, std::function<void(Supervisor&)> call);
+  // What is known of the run so far; null before the engine is started.
+  [[nodiscard]] const Record* record() const { return record_; }
   // Ends the engine process of this host, or the only engine process if `host` is "".
   void end_engine(const std::string& host, int code);
   [[nodiscard]] SceneEnd play();
@@ -75,6 +81,7 @@ class Scene {
   std::string folder_;
   std::vector<std::pair<double, std::function<void()>>> later_;
   Supervisor* supervisor_ = nullptr;  // set while it runs
+  const Record* record_ = nullptr;
   // The engine's processes by host. If it has only one, for all hosts, the key is "".
   std::map<std::string, std::shared_ptr<FakeProcess>> engines_;
   std::vector<std::shared_ptr<FakeProcess>> keepers_;

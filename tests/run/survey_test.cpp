@@ -2,6 +2,7 @@
 #include <map>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "run/push.hpp"
 #include "scene.hpp"
@@ -240,6 +241,27 @@ TEST(Survey, ManySilentHostsCostTheirDeadlineOnce) {
   Scene scene(64);
   for (std::size_t i = 0; i < 64; ++i) scene.hosts[i].behaviour.gone_at = Point::kHello;
   EXPECT_LT(survey(scene).survey_s, 16);
+}
+
+std::size_t allocated() {
+  const struct mallinfo2 info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+// The facts of a thousand hosts take more memory than everything else in the launcher.
+TEST(Survey, TheCrewKeepsNoCopyOfTheFacts) {
+  constexpr int kHosts = 20;
+  constexpr std::size_t kFactsBytes = 100'000;
+  FakeLoop loop;
+  FakeHosts hosts(loop, kHosts);
+  hosts.tell({.kernel = std::string(kFactsBytes, 'x')});
+  Crew crew(loop, hosts, hosts.names(),
+            {.deadline = std::chrono::seconds(15), .for_facts = std::chrono::seconds(15)});
+  const std::size_t before = allocated();
+  std::vector<facts::Survey> surveys = crew.survey();
+  ASSERT_EQ(surveys.back().facts->kernel.size(), kFactsBytes);
+  surveys.clear();
+  EXPECT_LT(allocated(), before + kHosts * kFactsBytes / 2);
 }
 
 }  // namespace
