@@ -2,6 +2,7 @@
 import os
 import resource
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +49,16 @@ class Footprint:
             except OSError:
                 continue
         return ticks / TICK + self.of_our_children()
+
+    def settled_cpu_s(self):
+        """cpu_s() after commands have ended: for a moment, a process that has ended is counted neither by itself nor by its parent."""
+        known = self.cpu_s()
+        for _ in range(20):
+            time.sleep(0.2)
+            if (now := self.cpu_s()) == known:
+                break
+            known = now
+        return known
 
     def running_s(self):
         """CPU time of the processes that live now, to the nanosecond, while cpu_s() cuts each process's to 10 ms."""
