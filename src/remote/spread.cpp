@@ -17,6 +17,7 @@ namespace muster::remote {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{200};
+constexpr std::chrono::seconds kRemovalTakes{10};  // at most
 
 // Everything that happens to one host, step by step. One local process at a time.
 class Move {
@@ -46,11 +47,18 @@ class Move {
     if (session_) session_->abandon();
   }
 
-  [[nodiscard]] sys::Loop& loop() const { return loop_; }
+  // Lets one more step follow, even if this move has taken too long already.
+  void allow(std::chrono::seconds more) {
+    gave_up_ = false;
+    end_ = loop_.now() + more;
+  }
+  [[nodiscard]] bool is_late(SpreadQueue::Duration limit) const {
+    return loop_.now() > end_.value_or(started_ + limit);
+  }
+
   [[nodiscard]] const SpreadMove& plan() const { return plan_; }
   [[nodiscard]] const std::string& host() const { return host_; }
   [[nodiscard]] bool gave_up() const { return gave_up_; }
-  [[nodiscard]] SpreadQueue::Time started() const { return started_; }
 
   LegSecret secret = {};
   Changes changes = {};
@@ -77,6 +85,7 @@ class Move {
   std::string host_;
   sys::Loop& loop_;
   SpreadQueue::Time started_;
+  std::optional<SpreadQueue::Time> end_;
   std::shared_ptr<Session> session_;
   std::string out_;
   Then then_;
@@ -154,8 +163,7 @@ class Work {
   void look() {
     const auto limit = std::min<SpreadQueue::Duration>(queue_.limit(), what_.timeout);
     for (const auto& [index, move] : moves_) {
-      const bool is_late = loop_.now() - move->started() > limit;
-      if (is_late && !move->digest && !move->gave_up()) move->give_up();
+      if (move->is_late(limit) && !move->digest && !move->gave_up()) move->give_up();
     }
     advance();
   }
@@ -231,17 +239,14 @@ class Work {
               queue_.sent(move.plan().host);
               if (succeeded(end)) return received(move, end);
               result_.failures.push_back({move.host(), leg_failure(end)});
-              remove_token(move);
+              clean_up(move);
             });
   }
 
-  // After a leg that succeeded, the token is gone already.
-  void remove_token(Move& move) {
-    if (ended_ || move.gave_up()) {
-      result_.not_removed.push_back(move.host());
-      return end_move(move, false);
-    }
-    on_host(move, move.host(), remove_token_line(move.secret), {}, false,
+  void clean_up(Move& move) {
+    if (ended_) return end_move(move, false);
+    move.allow(kRemovalTakes);
+    on_host(move, move.host(), clean_up_line(move.secret, true), {}, false,
             [this, &move](SessionEnd end) {
               if (!succeeded(end)) result_.not_removed.push_back(move.host());
               end_move(move, false);
@@ -251,7 +256,9 @@ class Work {
   void received(Move& move, const SessionEnd& end) {
     if (!succeeded(end) || ended_) return end_move(move, false);
     move.changes = parse_stats(end.ended->out).value_or(Changes{});
-    on_host(move, move.host(), digest_line(what_.options.to), *what_.files.paths, false,
+    std::string command = digest_line(what_.options.to);
+    if (move.plan().source) command = clean_up_line(move.secret, false) + "; " + command;
+    on_host(move, move.host(), command, *what_.files.paths, false,
             [this, &move](SessionEnd hashed) {
               if (!succeeded(hashed) || ended_) return end_move(move, false);
               move.digest = parse_digest(hashed.ended->out);
