@@ -218,9 +218,10 @@ class SpreadTransfer {
 
   static Error cannot_hash(Outcome hashed) {
     if (!hashed.ended) return std::move(hashed.ended).error();
-    Error error{.what = "the files were copied, but the host cannot hash them to verify the copy",
-                .where = {.host = hashed.host},
-                .hint = "muster sync --spread needs the programs xargs and sha256sum on the hosts"};
+    Error error{
+        .what = "the files were copied, but the host cannot hash them to verify the copy",
+        .where = {.host = hashed.host},
+        .hint = "muster sync --spread needs the programs xargs, sed and sha256sum on the hosts"};
     error.cause = std::make_shared<const Error>(Error{.what = first_words(hashed.ended->err)});
     return error;
   }
@@ -268,7 +269,8 @@ class SpreadTransfer {
   // If the files here have changed since they were hashed, the hosts cannot have the same.
   bool changed_meanwhile() {
     const auto now = list_files(what_.options.from);
-    if (now) report_.changed_here = changed_files(files_, *now);
+    report_.changed_here =
+        now ? changed_files(files_, *now) : std::vector<std::string>{what_.options.from};
     return !report_.changed_here.empty();
   }
 

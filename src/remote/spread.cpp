@@ -9,7 +9,6 @@
 
 #include "remote/diagnose.hpp"
 #include "remote/leg.hpp"
-#include "remote/local.hpp"
 #include "remote/process_session.hpp"
 #include "remote/spread_queue.hpp"
 
@@ -123,7 +122,8 @@ class Work {
  private:
   // This machine's files are hashed while the first hosts receive them.
   void hash_here() {
-    auto words = shell_words(digest_line(what_.options.from));
+    // Not the user's own shell, whose start-up files may print something.
+    std::vector<std::string> words = {"/bin/sh", "-c", digest_line(what_.options.from)};
     hash_ = std::make_shared<Move>(loop_, SpreadMove{}, "");
     const auto open = [&](SessionPlan plan) {
       return start_session(
@@ -133,7 +133,10 @@ class Work {
                          .on_started = [this](auto process) { hashing_ = std::move(process); }});
     };
     hash_->step(open, *what_.files.paths, false, [this](SessionEnd end) {
-      if (succeeded(end)) result_.digest = parse_digest(end.ended->out);
+      // Files that it could not read are in no hash, and the hosts' copies would differ.
+      if (succeeded(end) && end.ended->err.empty()) {
+        result_.digest = parse_digest(end.ended->out);
+      }
       if (ended_) return;
       if (result_.digest.empty()) return fail_here(std::move(end));
       for (const auto& move : std::map(moves_)) {
@@ -143,9 +146,13 @@ class Work {
   }
 
   void fail_here(SessionEnd end) {
-    error_ = Error{.what = "cannot hash the files on this machine",
-                   .where = {.file = what_.options.from},
-                   .hint = "muster sync --spread needs the programs xargs and sha256sum"};
+    const bool is_missing = end.ended && end.ended->code == kMissingProgram;
+    error_ = Error{
+        .what = "cannot hash the files on this machine",
+        .where = {.file = what_.options.from},
+        .hint = is_missing ? "muster sync --spread needs the programs xargs, sed and sha256sum"
+                           : "run the command again when nothing writes to the directory; if it "
+                             "fails again, check the disk"};
     error_->cause = std::make_shared<const Error>(
         end.ended ? Error{.what = first_words(end.ended->err)} : std::move(end.ended).error());
     end_all();
