@@ -139,7 +139,9 @@ class SpreadTransfer {
       const Outcome& outcome = outcomes_[i];
       if (!outcome.ended) continue;
       const bool is_new = note_changes(outcome);
-      if (is_new || !spreading_.held.contains(outcome.host)) doubtful.push_back(i);
+      const auto copy = spreading_.copies.find(outcome.host);
+      const bool is_verified = copy != spreading_.copies.end() && copy->second.verified;
+      if (is_new || !is_verified) doubtful.push_back(i);
     }
     return repair(differing(doubtful));
   }
@@ -163,17 +165,18 @@ class SpreadTransfer {
     std::set<std::string> named;
     for (const Spreading::Failure& failure : spreading_.failures) {
       // A host that got its files from another one after all is not worth a line.
-      const auto held = spreading_.held.find(failure.receiver);
-      const bool helped = held != spreading_.held.end() && !held->second.from_here;
+      const auto copy = spreading_.copies.find(failure.receiver);
+      const bool helped =
+          copy != spreading_.copies.end() && copy->second.verified && !copy->second.from_here;
       if (helped || !named.insert(failure.receiver).second) continue;
       report_.failures.push_back({failure.receiver, failure.why});
     }
     report_.not_removed = spreading_.not_removed;
-    for (const auto& [host, held] : spreading_.held) {
-      report_.earlier[host] = held.changes;
-      if (held.changes.files == 0) continue;
-      (held.from_here ? report_.bytes_from_here : report_.bytes_from_hosts) += held.changes.bytes;
-      if (!held.from_here) report_.from_hosts.push_back(host);
+    for (const auto& [host, copy] : spreading_.copies) {
+      report_.earlier[host] = copy.changes;
+      if (copy.changes.files == 0) continue;
+      (copy.from_here ? report_.bytes_from_here : report_.bytes_from_hosts) += copy.changes.bytes;
+      if (!copy.from_here) report_.from_hosts.push_back(host);
     }
     return {};
   }
@@ -182,9 +185,9 @@ class SpreadTransfer {
   bool note_changes(const Outcome& outcome) {
     const Changes sent = parse_stats(outcome.ended->out).value_or(Changes{});
     report_.bytes_from_here += sent.bytes;
-    const auto held = spreading_.held.find(outcome.host);
+    const auto copy = spreading_.copies.find(outcome.host);
     const bool before =
-        held != spreading_.held.end() && held->second.from_here && held->second.changes.files > 0;
+        copy != spreading_.copies.end() && copy->second.from_here && copy->second.changes.files > 0;
     if (before || sent.files > 0) report_.from_here.push_back(outcome.host);
     return sent.files > 0;
   }

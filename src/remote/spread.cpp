@@ -60,7 +60,6 @@ class Move {
   [[nodiscard]] bool gave_up() const { return gave_up_; }
 
   LegSecret secret = {};
-  Changes changes = {};
   std::optional<std::string> digest;  // of the host's copy, once it is known
 
  private:
@@ -262,7 +261,9 @@ class Work {
 
   void received(Move& move, const SessionEnd& end) {
     if (!succeeded(end) || ended_) return end_move(move, false);
-    move.changes = parse_stats(end.ended->out).value_or(Changes{});
+    Spreading::Copy& copy = result_.copies[move.host()];
+    copy.changes += parse_stats(end.ended->out).value_or(Changes{});
+    copy.from_here = !move.plan().source;
     std::string command = digest_line(what_.options.to);
     if (move.plan().source) command = clean_up_line(move.secret, false) + "; " + command;
     on_host(move, move.host(), command, *what_.files.paths, false,
@@ -275,8 +276,9 @@ class Work {
 
   void compare(Move& move) {
     const bool is_same = move.digest == result_.digest;
+    result_.copies[move.host()].verified = is_same;
     if (is_same) {
-      result_.held[move.host()] = {.changes = move.changes, .from_here = !move.plan().source};
+      ++verified_;
     } else if (move.plan().source) {
       result_.failures.push_back(
           {move.host(), "the copy that arrived differs from the files here"});
@@ -294,7 +296,7 @@ class Work {
 
   void tell() const {
     if (!what_.on_progress) return;
-    what_.on_progress("spreading the files among the hosts", result_.held.size(), hosts_.size());
+    what_.on_progress("spreading the files among the hosts", verified_, hosts_.size());
   }
 
   const Spread& what_;
@@ -308,6 +310,7 @@ class Work {
   std::shared_ptr<sys::Timer> timer_;
   Spreading result_;
   std::optional<Error> error_;
+  std::size_t verified_ = 0;
   bool ended_ = false;
 };
 

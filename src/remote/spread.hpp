@@ -33,17 +33,18 @@ struct SpreadHost {
 };
 
 struct Spreading {
-  struct Held {
+  struct Copy {
     Changes changes;
-    bool from_here = false;  // else from another host
+    bool from_here = false;  // the last transfer; else from another host
+    bool verified = false;
   };
   struct Failure {
     std::string receiver;
     std::string why;
   };
-  std::string digest;                     // of the files here
-  std::map<std::string, Held> held = {};  // hosts whose copies are verified
-  std::vector<Failure> failures = {};     // transfers between hosts
+  std::string digest;                       // of the files here
+  std::map<std::string, Copy> copies = {};  // by host
+  std::vector<Failure> failures = {};       // transfers between hosts
   // Whether an empty folder of ours may be left below /tmp on a host.
   std::vector<std::string> not_removed = {};
   int signal = 0;  // the signal that ended the work; 0: none
