@@ -11,6 +11,7 @@
 #include "remote/leg.hpp"
 #include "remote/process_session.hpp"
 #include "remote/spread_queue.hpp"
+#include "sys/ignored_signal.hpp"
 
 namespace muster::remote {
 namespace {
@@ -104,6 +105,7 @@ class Work {
 
   Result<Spreading> run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (sys::is_ignored(signal)) continue;
       loop_.on_signal(signal, [this, signal] {
         result_.signal = signal;
         end_all();
