@@ -125,6 +125,15 @@ void print_notes(std::string_view before, std::span<const remote::SpreadReport::
   }
 }
 
+void print_not_removed(const remote::SpreadReport& report) {
+  for (const auto& [host, folder] : report.not_removed) {
+    sys::print_err(
+        "muster: sync: {0}: the temporary directory {1} may be left there\n"
+        "    hint: muster exec -H {0} -- rm -rf {1}\n",
+        host, folder);
+  }
+}
+
 // Says who sent what, and what went wrong on the way. Returns the exit code if the copies could not
 // be verified.
 int print_spread(remote::SpreadReport report) {
@@ -152,9 +161,7 @@ int print_spread(remote::SpreadReport report) {
     note.text = "the content of the copy differed; sent again: " + first_of(names);
   }
   print_notes("", report.repaired);
-  for (const std::string& host : report.not_removed) {
-    sys::print_err("muster: sync: {}: a directory /tmp/muster-to-* may be left there\n", host);
-  }
+  print_not_removed(report);
   if (report.changed_here.empty()) return 0;
   sys::print_err(
       "muster: sync: these files changed here while muster copied them, so it cannot verify the "
@@ -181,6 +188,7 @@ Result<int> send_out(const SyncRequest& request) {
   if (!outcomes && report.signal == 0) return unexpected(std::move(outcomes).error());
   if (!outcomes) {
     sys::print_err("muster: {}\n", to_text(outcomes.error()));
+    print_not_removed(report);
     return 128 + report.signal;
   }
   const int code = conclude(options.dry_run, *std::move(outcomes), report.earlier);

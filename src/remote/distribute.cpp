@@ -160,6 +160,9 @@ class SpreadTransfer {
                       .timeout = what_.timeout,
                       .on_progress = what_.on_progress};
     MUSTER_TRY(spreading_, spread(plan, transport_, hosts));
+    for (const Spreading::Left& left : spreading_.not_removed) {
+      report_.not_removed.push_back({left.host, left.folder});
+    }
     report_.signal = spreading_.signal;
     if (report_.signal != 0) return unexpected(Error{.what = "interrupted"});
     std::set<std::string> named;
@@ -171,7 +174,6 @@ class SpreadTransfer {
       if (helped || !named.insert(failure.receiver).second) continue;
       report_.failures.push_back({failure.receiver, failure.why});
     }
-    report_.not_removed = spreading_.not_removed;
     for (const auto& [host, copy] : spreading_.copies) {
       report_.earlier[host] = copy.changes;
       if (copy.changes.files == 0) continue;

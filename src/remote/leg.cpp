@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 16;
 
-// In /tmp, because hosts may share the home folder: then each of them would have the token. Fails
-// if the folder exists, so nobody can prepare it.
-std::string receiver_folder(const LegSecret& secret) {
-  return "/tmp/muster-to-" + secret.id;
-}
 std::string sender_folder(const LegSecret& secret) {
   return "/tmp/muster-from-" + secret.id;
 }
@@ -64,6 +59,10 @@ constexpr std::string_view kScript =
 
 LegSecret make_leg_secret() {
   return {.id = sys::random_hex(8), .token = sys::random_hex(kTokenBytes)};
+}
+
+std::string receiver_folder(const LegSecret& secret) {
+  return "/tmp/muster-to-" + secret.id;
 }
 
 std::string put_token_line(const LegSecret& secret) {

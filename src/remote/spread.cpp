@@ -17,7 +17,7 @@ namespace muster::remote {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{200};
-constexpr std::chrono::seconds kRemovalTakes{10};  // at most
+constexpr std::chrono::seconds kRemovalTakes{20};  // at most
 
 // Everything that happens to one host, step by step. One local process at a time.
 class Move {
@@ -161,9 +161,10 @@ class Work {
 
   void end_all() {
     ended_ = true;
-    timer_ = nullptr;
     // With its children, which read the files.
     if (hashing_ && hashing_->running()) (void)::kill(-hashing_->pid(), SIGKILL);
+    // Those with a digest only wait for ours.
+    std::erase_if(moves_, [](const auto& move) { return move.second->digest.has_value(); });
     for (const auto& [index, move] : moves_) move->give_up();
   }
 
@@ -186,7 +187,8 @@ class Work {
         send_from_here(*move);
       }
     }
-    if (queue_.over() && moves_.empty()) timer_ = nullptr;  // the loop ends with the last step
+    // Without the timer, the loop ends with the last step.
+    if ((ended_ || queue_.over()) && moves_.empty()) timer_ = nullptr;
   }
 
   [[nodiscard]] std::shared_ptr<Session> local(SessionPlan plan, std::vector<std::string> argv) {
@@ -225,9 +227,9 @@ class Work {
     move.secret = make_leg_secret();
     on_host(move, move.host(), put_token_line(move.secret), move.secret.token + "\n", false,
             [this, &move](SessionEnd end) {
-              if (succeeded(end)) return send_between(move);
+              if (succeeded(end) && !ended_) return send_between(move);
               result_.failures.push_back({move.host(), token_failure(end)});
-              end_move(move, false);
+              fail(move);
             });
   }
 
@@ -247,22 +249,25 @@ class Work {
               queue_.sent(move.plan().host);
               if (succeeded(end)) return received(move, end);
               result_.failures.push_back({move.host(), leg_failure(end)});
-              clean_up(move);
+              fail(move);
             });
   }
 
-  void clean_up(Move& move) {
-    if (ended_) return end_move(move, false);
+  // Removes what a move between hosts may have left.
+  void fail(Move& move) {
+    if (!move.plan().source) return end_move(move, false);
     move.allow(kRemovalTakes);
     on_host(move, move.host(), clean_up_line(move.secret, true), {}, false,
             [this, &move](SessionEnd end) {
-              if (!succeeded(end)) result_.not_removed.push_back(move.host());
+              if (!succeeded(end)) {
+                result_.not_removed.push_back({move.host(), receiver_folder(move.secret)});
+              }
               end_move(move, false);
             });
   }
 
   void received(Move& move, const SessionEnd& end) {
-    if (!succeeded(end) || ended_) return end_move(move, false);
+    if (!succeeded(end) || ended_) return fail(move);
     Spreading::Copy& copy = result_.copies[move.host()];
     copy.changes += parse_stats(end.ended->out).value_or(Changes{});
     copy.from_here = !move.plan().source;
@@ -270,7 +275,7 @@ class Work {
     if (move.plan().source) command = clean_up_line(move.secret, false) + "; " + command;
     on_host(move, move.host(), command, *what_.files.paths, false,
             [this, &move](SessionEnd hashed) {
-              if (!succeeded(hashed) || ended_) return end_move(move, false);
+              if (!succeeded(hashed) || ended_) return fail(move);
               move.digest = parse_digest(hashed.ended->out);
               if (!result_.digest.empty()) compare(move);
             });

@@ -158,13 +158,17 @@ def test_files_that_change_here_meanwhile_accuse_no_host(lab):
 
 def test_ctrl_c_leaves_nothing_running(lab):
     make_job(lab)
-    replace(lab, "n1", "rsync", WAITS)
-    replace(lab, "n2", "rsync", WAITS)
-    running = subprocess.Popen(lab.words("launcher", *words(hosts="n1,n2")), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until("both hosts wait", lambda: all(lab.exec(host, "test", "-e", "/tmp/waits").returncode == 0 for host in ("n1", "n2")), 20)
+    # This machine sends to n2 when it is interrupted, and n1 to n3.
+    waiting = ("n2", "n3")
+    for host in waiting:
+        replace(lab, host, "rsync", WAITS)
+    running = subprocess.Popen(lab.words("launcher", *words("--fan-out", "2", hosts="n[1-3]")), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until("both hosts wait", lambda: all(lab.exec(host, "test", "-e", "/tmp/waits").returncode == 0 for host in waiting), 20)
     sh(lab, "launcher", "kill -INT $(pgrep -x muster)")
     out, err = running.communicate(timeout=patient(20))
     assert running.returncode == 130 and "interrupted" in err, out + err
-    for host in ("n1", "n2"):
+    for host in waiting:
         sh(lab, host, "touch /tmp/go")
+    for host in ("n1", "n2", "n3"):
+        until(f"nothing is left on {host}", lambda host=host: sh(lab, host, "ls -d /tmp/muster-* 2>/dev/null || true") == "", 20)
     until("no rsync is left here", lambda: lab.exec("launcher", "pgrep", "-x", "rsync").returncode == 1, 20)
