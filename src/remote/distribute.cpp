@@ -164,7 +164,9 @@ class SpreadTransfer {
       report_.not_removed.push_back({left.host, left.folder});
     }
     report_.signal = spreading_.signal;
-    if (report_.signal != 0) return unexpected(Error{.what = "interrupted"});
+    if (report_.signal != 0) {
+      return unexpected(Error{.what = "interrupted", .hint = "run the command again to resume"});
+    }
     std::set<std::string> named;
     for (const Spreading::Failure& failure : spreading_.failures) {
       // A host that got its files from another one after all is not worth a line.
@@ -183,15 +185,16 @@ class SpreadTransfer {
     return {};
   }
 
-  // Notes what this machine sent to the host. Returns whether files were among it.
+  // Notes what this machine sent to the host. Returns whether files may have been among it.
   bool note_changes(const Outcome& outcome) {
-    const Changes sent = parse_stats(outcome.ended->out).value_or(Changes{});
+    const auto stats = parse_stats(outcome.ended->out);
+    const Changes sent = stats.value_or(Changes{});
     report_.bytes_from_here += sent.bytes;
     const auto copy = spreading_.copies.find(outcome.host);
     const bool before =
         copy != spreading_.copies.end() && copy->second.from_here && copy->second.changes.files > 0;
     if (before || sent.files > 0) report_.from_here.push_back(outcome.host);
-    return sent.files > 0;
+    return !stats || sent.files > 0;
   }
 
   // Those of the hosts whose copies differ from the files here. A host that cannot say has failed.
