@@ -113,15 +113,16 @@ WAITS = 'case $1 in --server) if [ ! -e /tmp/once ]; then touch /tmp/waits /tmp/
 
 
 def test_hosts_that_hang_stop_nobody_else(lab):
-    """n1 gets its files from this machine, and n6 from another host."""
+    """n1 gets its files from this machine, and n6 from another host. Under nohup, SIGHUP does not end this."""
     job = make_job(lab)
     for slow in ("n1", "n6"):
         replace(lab, slow, "rsync", WAITS)
-    running = subprocess.Popen(lab.words("launcher", *words("--fan-out", "3")), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(lab.words("launcher", "nohup", *words("--fan-out", "3")), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for host in lab.hosts[1:5]:
         until(f"{host} has the files", lambda host=host: lab.exec(host, "test", "-e", f"{job}/train.py").returncode == 0, 20)
     until("n6 hangs", lambda: lab.exec("n6", "test", "-e", "/tmp/waits").returncode == 0, 20)
     # /tmp/go does not exist yet, so neither host has its files.
+    sh(lab, "launcher", "kill -HUP $(pgrep -x muster)")
     for slow in ("n1", "n6"):
         sh(lab, slow, "test -e /tmp/waits && touch /tmp/go")
     out, err = running.communicate(timeout=patient(30))
