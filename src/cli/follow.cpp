@@ -10,9 +10,9 @@
 #include "run/folder.hpp"
 #include "run/log_folds.hpp"
 #include "run/log_limit.hpp"
-#include "run/pause.hpp"
 #include "run/record.hpp"
 #include "sys/file.hpp"
+#include "sys/ignored_signal.hpp"
 #include "sys/print.hpp"
 
 namespace muster::cli {
@@ -135,7 +135,7 @@ std::string await_restart(const std::string& folder) {
 }  // namespace
 
 LeaveOnInterrupt::LeaveOnInterrupt() {
-  if (run::is_ignored(SIGINT)) return;  // SIGINT is ignored in a script's background job
+  if (sys::is_ignored(SIGINT)) return;  // SIGINT is ignored in a script's background job
   struct sigaction leave = {};
   leave.sa_handler = [](int /*signal*/) { interrupt_came = 1; };
   leave.sa_flags = static_cast<int>(SA_RESETHAND);
@@ -143,7 +143,7 @@ LeaveOnInterrupt::LeaveOnInterrupt() {
 }
 
 LeaveOnInterrupt::~LeaveOnInterrupt() {
-  if (!run::is_ignored(SIGINT)) (void)std::signal(SIGINT, SIG_DFL);
+  if (!sys::is_ignored(SIGINT)) (void)std::signal(SIGINT, SIG_DFL);
 }
 
 bool LeaveOnInterrupt::came() {

@@ -116,12 +116,21 @@ int conclude(bool dry_run, std::vector<remote::Outcome> outcomes, const Earlier&
   return conclusion.failure ? exit_code(*conclusion.failure) : 0;
 }
 
-// Prints "HOSTS: TEXT" for each text, with the hosts that have it in common.
-void print_notes(std::string_view before, std::span<const remote::SpreadReport::Note> notes) {
+// Prints "HOSTS WHAT: TEXT" for each text, with the hosts that have it in common.
+void print_notes(std::string_view what, std::span<const remote::SpreadReport::Note> notes) {
   std::vector<remote::Said> said;
   for (const auto& note : notes) said.push_back({.host = note.host, .text = note.text});
   for (const remote::Group& group : remote::group_equal(said)) {
-    sys::print_err("muster: sync: {}{}: {}\n", before, remote::folded(group.hosts), group.text);
+    sys::print_err("muster: sync: {}{}: {}\n", remote::folded(group.hosts), what, group.text);
+  }
+}
+
+void print_not_removed(const remote::SpreadReport& report) {
+  for (const auto& [host, folder] : report.not_removed) {
+    sys::print_err(
+        "muster: sync: {0}: the temporary directory {1} may be left there\n"
+        "    hint: muster exec -H {0} -- rm -rf {1}\n",
+        host, folder);
   }
 }
 
@@ -136,7 +145,7 @@ int print_spread(remote::SpreadReport report) {
   };
   sent("this machine", report.bytes_from_here, report.from_here);
   sent("other hosts", report.bytes_from_hosts, report.from_hosts);
-  print_notes("no files from other hosts for ", report.failures);
+  print_notes(" got no files from other hosts", report.failures);
   const auto is_login = [](const auto& note) {
     return note.text.starts_with(remote::kCannotLogIn);
   };
@@ -149,12 +158,12 @@ int print_spread(remote::SpreadReport report) {
       const std::string_view name(part.begin(), part.end());
       if (!name.empty() && name.back() != '/') names.emplace_back(name);
     }
-    note.text = "the content of the copy differed; sent again: " + first_of(names);
+    note.text = names.empty()
+                    ? "the content of the copy differed, but rsync found nothing to send again"
+                    : "the content of the copy differed; sent again: " + first_of(names);
   }
   print_notes("", report.repaired);
-  for (const std::string& host : report.not_removed) {
-    sys::print_err("muster: sync: {}: a directory /tmp/muster-to-* may be left there\n", host);
-  }
+  print_not_removed(report);
   if (report.changed_here.empty()) return 0;
   sys::print_err(
       "muster: sync: these files changed here while muster copied them, so it cannot verify the "
@@ -181,6 +190,7 @@ Result<int> send_out(const SyncRequest& request) {
   if (!outcomes && report.signal == 0) return unexpected(std::move(outcomes).error());
   if (!outcomes) {
     sys::print_err("muster: {}\n", to_text(outcomes.error()));
+    print_not_removed(report);
     return 128 + report.signal;
   }
   const int code = conclude(options.dry_run, *std::move(outcomes), report.earlier);

@@ -139,7 +139,9 @@ class SpreadTransfer {
       const Outcome& outcome = outcomes_[i];
       if (!outcome.ended) continue;
       const bool is_new = note_changes(outcome);
-      if (is_new || !spreading_.held.contains(outcome.host)) doubtful.push_back(i);
+      const auto copy = spreading_.copies.find(outcome.host);
+      const bool is_verified = copy != spreading_.copies.end() && copy->second.verified;
+      if (is_new || !is_verified) doubtful.push_back(i);
     }
     return repair(differing(doubtful));
   }
@@ -158,35 +160,41 @@ class SpreadTransfer {
                       .timeout = what_.timeout,
                       .on_progress = what_.on_progress};
     MUSTER_TRY(spreading_, spread(plan, transport_, hosts));
+    for (const Spreading::Left& left : spreading_.not_removed) {
+      report_.not_removed.push_back({left.host, left.folder});
+    }
     report_.signal = spreading_.signal;
-    if (report_.signal != 0) return unexpected(Error{.what = "interrupted"});
+    if (report_.signal != 0) {
+      return unexpected(Error{.what = "interrupted", .hint = "run the command again to resume"});
+    }
     std::set<std::string> named;
     for (const Spreading::Failure& failure : spreading_.failures) {
       // A host that got its files from another one after all is not worth a line.
-      const auto held = spreading_.held.find(failure.receiver);
-      const bool helped = held != spreading_.held.end() && !held->second.from_here;
+      const auto copy = spreading_.copies.find(failure.receiver);
+      const bool helped =
+          copy != spreading_.copies.end() && copy->second.verified && !copy->second.from_here;
       if (helped || !named.insert(failure.receiver).second) continue;
       report_.failures.push_back({failure.receiver, failure.why});
     }
-    report_.not_removed = spreading_.not_removed;
-    for (const auto& [host, held] : spreading_.held) {
-      report_.earlier[host] = held.changes;
-      if (held.changes.files == 0) continue;
-      (held.from_here ? report_.bytes_from_here : report_.bytes_from_hosts) += held.changes.bytes;
-      if (!held.from_here) report_.from_hosts.push_back(host);
+    for (const auto& [host, copy] : spreading_.copies) {
+      report_.earlier[host] = copy.changes;
+      if (copy.changes.files == 0) continue;
+      (copy.from_here ? report_.bytes_from_here : report_.bytes_from_hosts) += copy.changes.bytes;
+      if (!copy.from_here) report_.from_hosts.push_back(host);
     }
     return {};
   }
 
-  // Notes what this machine sent to the host. Returns whether files were among it.
+  // Notes what this machine sent to the host. Returns whether files may have been among it.
   bool note_changes(const Outcome& outcome) {
-    const Changes sent = parse_stats(outcome.ended->out).value_or(Changes{});
+    const auto stats = parse_stats(outcome.ended->out);
+    const Changes sent = stats.value_or(Changes{});
     report_.bytes_from_here += sent.bytes;
-    const auto held = spreading_.held.find(outcome.host);
+    const auto copy = spreading_.copies.find(outcome.host);
     const bool before =
-        held != spreading_.held.end() && held->second.from_here && held->second.changes.files > 0;
+        copy != spreading_.copies.end() && copy->second.from_here && copy->second.changes.files > 0;
     if (before || sent.files > 0) report_.from_here.push_back(outcome.host);
-    return sent.files > 0;
+    return !stats || sent.files > 0;
   }
 
   // Those of the hosts whose copies differ from the files here. A host that cannot say has failed.
@@ -218,9 +226,10 @@ class SpreadTransfer {
 
   static Error cannot_hash(Outcome hashed) {
     if (!hashed.ended) return std::move(hashed.ended).error();
-    Error error{.what = "the files were copied, but the host cannot hash them to verify the copy",
-                .where = {.host = hashed.host},
-                .hint = "muster sync --spread needs the programs xargs and sha256sum on the hosts"};
+    Error error{
+        .what = "the files were copied, but the host cannot hash them to verify the copy",
+        .where = {.host = hashed.host},
+        .hint = "muster sync --spread needs the programs xargs, sed and sha256sum on the hosts"};
     error.cause = std::make_shared<const Error>(Error{.what = first_words(hashed.ended->err)});
     return error;
   }
@@ -268,7 +277,8 @@ class SpreadTransfer {
   // If the files here have changed since they were hashed, the hosts cannot have the same.
   bool changed_meanwhile() {
     const auto now = list_files(what_.options.from);
-    if (now) report_.changed_here = changed_files(files_, *now);
+    report_.changed_here =
+        now ? changed_files(files_, *now) : std::vector<std::string>{what_.options.from};
     return !report_.changed_here.empty();
   }
 

@@ -29,9 +29,9 @@ struct SpreadReport {
   std::uint64_t bytes_from_here = 0;
   // What hosts got before the transfer whose output is in their outcome.
   std::map<std::string, Changes> earlier = {};
-  std::vector<Note> failures = {};  // why a host did not get its files from another one
-  std::vector<Note> repaired = {};  // files that were sent again because their content differed
-  std::vector<std::string> not_removed = {};   // hosts on which a temporary folder may be left
+  std::vector<Note> failures = {};     // why a host did not get its files from another one
+  std::vector<Note> repaired = {};     // files that were sent again because their content differed
+  std::vector<Note> not_removed = {};  // temporary folders that may be left on hosts
   std::vector<std::string> changed_here = {};  // files here that changed meanwhile
   int signal = 0;                              // the signal that ended the work; 0: none
 };

@@ -18,7 +18,12 @@ namespace fs = std::filesystem;
 
 // sha256sum prints "HASH  NAME", and in front of it a backslash if the name contains special
 // characters. Programs differ in how they print these, so only the hashes count.
+// In other locales, GNU sed does not match bytes that are no characters. A missing program has to
+// be noticed beforehand, because a pipe returns the exit code of its last program.
 constexpr std::string_view kDigest =
+    "LC_ALL=C; export LC_ALL; for program in xargs sed sha256sum; do command -v $program "
+    ">/dev/null "
+    "|| {{ echo \"$program is not installed\" >&2; exit {}; }}; done; "
     "cd -- \"$1\" && xargs -0 -r sha256sum -- | sed \"s/^[^0-9a-f]//;s/ .*//\" | sha256sum";
 constexpr std::size_t kDigits = 64;
 
@@ -26,25 +31,40 @@ std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-}  // namespace
-
-Result<FileList> list_files(const std::string& folder) {
-  FileList list;
+// Adds the files of one folder to `list`, and the folders in it to `folders`.
+std::error_code list_folder(const fs::path& current, const std::string& top, FileList& list,
+                            std::vector<fs::path>& folders) {
   std::error_code code;
-  fs::recursive_directory_iterator entry(folder, code);
-  for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+  fs::directory_iterator entry(current, code);
+  for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    const fs::path& path = entry->path();
     struct stat status{};
-    // A file that vanishes meanwhile is not sent either.
-    if (::lstat(entry->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    list.files.push_back({.path = entry->path().lexically_relative(folder).string(),
+    if (::lstat(path.c_str(), &status) != 0) continue;  // it has vanished
+    if (S_ISDIR(status.st_mode) && path.filename() != kPartial) folders.push_back(path);
+    if (!S_ISREG(status.st_mode)) continue;
+    list.files.push_back({.path = path.lexically_relative(top).string(),
                           .bytes = static_cast<std::uint64_t>(status.st_size),
                           .modified = nanoseconds(status.st_mtim),
                           .changed = nanoseconds(status.st_ctim)});
     list.bytes += list.files.back().bytes;
   }
-  if (code) {
+  return code;
+}
+
+}  // namespace
+
+Result<FileList> list_files(const std::string& folder) {
+  FileList list;
+  // Not a recursive iterator, because that one ends at the first folder it cannot open.
+  std::vector<fs::path> folders = {folder};
+  while (!folders.empty()) {
+    const fs::path current = std::move(folders.back());
+    folders.pop_back();
+    const std::error_code code = list_folder(current, folder, list, folders);
+    // What vanishes meanwhile is not sent either.
+    if (!code || (code == std::errc::no_such_file_or_directory && current != folder)) continue;
     return unexpected(Error{.what = "cannot list the files of the directory: " + code.message(),
-                            .where = {.file = folder}});
+                            .where = {.file = current.string()}});
   }
   std::sort(list.files.begin(), list.files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.path < b.path; });
@@ -73,7 +93,8 @@ std::vector<std::string> changed_files(const FileList& before, const FileList& n
 }
 
 std::string digest_line(const std::string& folder) {
-  return fmt::format("sh -c {} sh {}", sys::quote(kDigest), sys::quote(folder));
+  return fmt::format("sh -c {} sh {}", sys::quote(fmt::format(kDigest, kMissingProgram)),
+                     sys::quote(folder));
 }
 
 std::string parse_digest(std::string_view out) {

@@ -28,14 +28,17 @@ struct FileList {
   std::shared_ptr<const std::string> paths;  // as SyncOptions::paths
 };
 
-// Cost: one look at each file.
+// Leaves out folders named kPartial, as rsync does. Cost: one look at each file.
 [[nodiscard]] Result<FileList> list_files(const std::string& folder);
 
 // The files that are new, gone or written to since `before` was made; printable. Pure.
 [[nodiscard]] std::vector<std::string> changed_files(const FileList& before, const FileList& now);
 
 // The command that hashes the files whose paths it reads, in this order, and prints one hash
-// (SHA-256). For a host's login shell, or for ours. Needs xargs and sha256sum. Pure.
+// (SHA-256). For a host's login shell, or for ours. A file that it cannot read is only missing from
+// the hash and named on stderr. Exits with kMissingProgram if xargs, sed or sha256sum is missing.
+// Pure.
+constexpr int kMissingProgram = 127;
 [[nodiscard]] std::string digest_line(const std::string& folder);
 
 // Reads the output of digest_line. Empty if it contains no hash. Pure.

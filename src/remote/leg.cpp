@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 16;
 
-// In /tmp, because hosts may share the home folder: then each of them would have the token. Fails
-// if the folder exists, so nobody can prepare it.
-std::string receiver_folder(const LegSecret& secret) {
-  return "/tmp/muster-to-" + secret.id;
-}
 std::string sender_folder(const LegSecret& secret) {
   return "/tmp/muster-from-" + secret.id;
 }
@@ -41,7 +36,8 @@ std::vector<std::string> leg_shell(std::span<const std::string> shell,
 // A single line without backslashes, because the login shell that reads it may be csh or fish.
 //
 // $1: the receiver, $2: the size of the list of paths, then rsync's command line. The first ssh
-// reads the token and stays as a master, whose connection rsync uses. Everything that takes long
+// reads the token and stays as a master, whose connection rsync uses. The receiver notes by which
+// variable the processes of this connection can be recognised. Everything that takes long
 // runs in the background, since a shell acts on a signal only while it waits.
 constexpr std::string_view kScript =
     "receiver=$1 size=$2 job= watch=; shift 2; umask 077; mkdir {folder} || exit 1; "
@@ -51,7 +47,8 @@ constexpr std::string_view kScript =
     "IFS= read -r token; [ ${{#token}} -eq {digits} ] || exit 1; "
     "head -c \"$size\" > {folder}/list; exec 3<&0; "
     "{{ cat; kill $$; }} <&3 >/dev/null 2>&1 & watch=$!; "
-    "{master} -- \"$receiver\" \"cat {token} && rm -rf {token_folder}\" "
+    "{master} -- \"$receiver\" \"cat {there}/token && rm -f {there}/token && "
+    "env | grep SSH_CONNECTION= >{there}/connection\" "
     "</dev/null >{folder}/seen 2>{folder}/said & job=$!; "
     "wait $job; code=$?; job=; cat {folder}/said >&2; "
     "case $code in 0) ;; 255) exit {no_login};; *) exit {other};; esac; "
@@ -64,14 +61,25 @@ LegSecret make_leg_secret() {
   return {.id = sys::random_hex(8), .token = sys::random_hex(kTokenBytes)};
 }
 
+std::string receiver_folder(const LegSecret& secret) {
+  return "/tmp/muster-to-" + secret.id;
+}
+
 std::string put_token_line(const LegSecret& secret) {
   const std::string folder = receiver_folder(secret);
   return fmt::format("sh -c {}",
                      sys::quote(fmt::format("umask 077; mkdir {0} && cat > {0}/token", folder)));
 }
 
-std::string remove_token_line(const LegSecret& secret) {
-  return "rm -rf " + receiver_folder(secret);
+std::string clean_up_line(const LegSecret& secret, bool failed) {
+  const std::string folder = receiver_folder(secret);
+  const std::string remove = "rm -rf " + folder;
+  if (!failed) return remove;
+  // Meanwhile, rsync puts what it has of a file into the folder for incomplete ones.
+  constexpr std::string_view kEnd =
+      "for file in $(grep -lzxF -f {}/connection /proc/[0-9]*/environ 2>/dev/null); do "
+      "file=${{file#/proc/}}; kill ${{file%/environ}} 2>/dev/null && sleep 1; done; {}";
+  return fmt::format("sh -c {}", sys::quote(fmt::format(kEnd, folder, remove)));
 }
 
 std::string leg_line(const SyncOptions& options, std::span<const std::string> shell,
@@ -93,8 +101,7 @@ std::string leg_line(const SyncOptions& options, std::span<const std::string> sh
   const std::string script =
       fmt::format(kScript, fmt::arg("folder", folder), fmt::arg("through", sys::quote(through)),
                   fmt::arg("master", sys::quote(master)), fmt::arg("digits", 2 * kTokenBytes),
-                  fmt::arg("token", receiver_folder(secret) + "/token"),
-                  fmt::arg("token_folder", receiver_folder(secret)), fmt::arg("no_login", kNoLogin),
+                  fmt::arg("there", receiver_folder(secret)), fmt::arg("no_login", kNoLogin),
                   fmt::arg("other", kOtherMachine));
   return fmt::format("sh -c {} sh {} {} {}", sys::quote(script), sys::quote(receiver),
                      options.paths->size(), sys::quote(words));

@@ -24,9 +24,16 @@ struct LegSecret {
 };
 [[nodiscard]] LegSecret make_leg_secret();
 
-// For the receiver. Reads the token from its input, so that it is in no argument list.
+// On the receiver. In /tmp, because hosts may share the home folder: then each of them would have
+// the token.
+[[nodiscard]] std::string receiver_folder(const LegSecret& secret);
+
+// For the receiver. Reads the token from its input, so that it is in no argument list. Fails if the
+// folder exists, so nobody can prepare it.
 [[nodiscard]] std::string put_token_line(const LegSecret& secret);
-[[nodiscard]] std::string remove_token_line(const LegSecret& secret);
+// For the receiver after the leg. `failed`: also ends the processes of the sender's connection. If
+// the sender is gone, its rsync would otherwise wait there for hours.
+[[nodiscard]] std::string clean_up_line(const LegSecret& secret, bool failed);
 
 // For the sender. `shell` is Transport::shell(). Sends SyncOptions::paths of the folder `to`, to
 // the same folder on the receiver. Its input is leg_input; the command ends early if this input is

@@ -9,14 +9,15 @@
 
 #include "remote/diagnose.hpp"
 #include "remote/leg.hpp"
-#include "remote/local.hpp"
 #include "remote/process_session.hpp"
 #include "remote/spread_queue.hpp"
+#include "sys/ignored_signal.hpp"
 
 namespace muster::remote {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{200};
+constexpr std::chrono::seconds kRemovalTakes{20};  // at most
 
 // Everything that happens to one host, step by step. One local process at a time.
 class Move {
@@ -46,14 +47,20 @@ class Move {
     if (session_) session_->abandon();
   }
 
-  [[nodiscard]] sys::Loop& loop() const { return loop_; }
+  // Lets one more step follow, even if this move has taken too long already.
+  void allow(std::chrono::seconds more) {
+    gave_up_ = false;
+    end_ = loop_.now() + more;
+  }
+  [[nodiscard]] bool is_late(SpreadQueue::Duration limit) const {
+    return loop_.now() > end_.value_or(started_ + limit);
+  }
+
   [[nodiscard]] const SpreadMove& plan() const { return plan_; }
   [[nodiscard]] const std::string& host() const { return host_; }
   [[nodiscard]] bool gave_up() const { return gave_up_; }
-  [[nodiscard]] SpreadQueue::Time started() const { return started_; }
 
   LegSecret secret = {};
-  Changes changes = {};
   std::optional<std::string> digest;  // of the host's copy, once it is known
 
  private:
@@ -77,6 +84,7 @@ class Move {
   std::string host_;
   sys::Loop& loop_;
   SpreadQueue::Time started_;
+  std::optional<SpreadQueue::Time> end_;
   std::shared_ptr<Session> session_;
   std::string out_;
   Then then_;
@@ -97,6 +105,7 @@ class Work {
 
   Result<Spreading> run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (sys::is_ignored(signal)) continue;
       loop_.on_signal(signal, [this, signal] {
         result_.signal = signal;
         end_all();
@@ -114,7 +123,8 @@ class Work {
  private:
   // This machine's files are hashed while the first hosts receive them.
   void hash_here() {
-    auto words = shell_words(digest_line(what_.options.from));
+    // Not the user's own shell, whose start-up files may print something.
+    std::vector<std::string> words = {"/bin/sh", "-c", digest_line(what_.options.from)};
     hash_ = std::make_shared<Move>(loop_, SpreadMove{}, "");
     const auto open = [&](SessionPlan plan) {
       return start_session(
@@ -124,7 +134,10 @@ class Work {
                          .on_started = [this](auto process) { hashing_ = std::move(process); }});
     };
     hash_->step(open, *what_.files.paths, false, [this](SessionEnd end) {
-      if (succeeded(end)) result_.digest = parse_digest(end.ended->out);
+      // Files that it could not read are in no hash, and the hosts' copies would differ.
+      if (succeeded(end) && end.ended->err.empty()) {
+        result_.digest = parse_digest(end.ended->out);
+      }
       if (ended_) return;
       if (result_.digest.empty()) return fail_here(std::move(end));
       for (const auto& move : std::map(moves_)) {
@@ -134,9 +147,13 @@ class Work {
   }
 
   void fail_here(SessionEnd end) {
-    error_ = Error{.what = "cannot hash the files on this machine",
-                   .where = {.file = what_.options.from},
-                   .hint = "muster sync --spread needs the programs xargs and sha256sum"};
+    const bool is_missing = end.ended && end.ended->code == kMissingProgram;
+    error_ = Error{
+        .what = "cannot hash the files on this machine",
+        .where = {.file = what_.options.from},
+        .hint = is_missing ? "muster sync --spread needs the programs xargs, sed and sha256sum"
+                           : "run the command again when nothing writes to the directory; if it "
+                             "fails again, check the disk"};
     error_->cause = std::make_shared<const Error>(
         end.ended ? Error{.what = first_words(end.ended->err)} : std::move(end.ended).error());
     end_all();
@@ -144,9 +161,10 @@ class Work {
 
   void end_all() {
     ended_ = true;
-    timer_ = nullptr;
     // With its children, which read the files.
     if (hashing_ && hashing_->running()) (void)::kill(-hashing_->pid(), SIGKILL);
+    // Those with a digest only wait for ours.
+    std::erase_if(moves_, [](const auto& move) { return move.second->digest.has_value(); });
     for (const auto& [index, move] : moves_) move->give_up();
   }
 
@@ -154,8 +172,7 @@ class Work {
   void look() {
     const auto limit = std::min<SpreadQueue::Duration>(queue_.limit(), what_.timeout);
     for (const auto& [index, move] : moves_) {
-      const bool is_late = loop_.now() - move->started() > limit;
-      if (is_late && !move->digest && !move->gave_up()) move->give_up();
+      if (move->is_late(limit) && !move->digest && !move->gave_up()) move->give_up();
     }
     advance();
   }
@@ -170,7 +187,8 @@ class Work {
         send_from_here(*move);
       }
     }
-    if (queue_.over() && moves_.empty()) timer_ = nullptr;  // the loop ends with the last step
+    // Without the timer, the loop ends with the last step.
+    if ((ended_ || queue_.over()) && moves_.empty()) timer_ = nullptr;
   }
 
   [[nodiscard]] std::shared_ptr<Session> local(SessionPlan plan, std::vector<std::string> argv) {
@@ -209,9 +227,9 @@ class Work {
     move.secret = make_leg_secret();
     on_host(move, move.host(), put_token_line(move.secret), move.secret.token + "\n", false,
             [this, &move](SessionEnd end) {
-              if (succeeded(end)) return send_between(move);
+              if (succeeded(end) && !ended_) return send_between(move);
               result_.failures.push_back({move.host(), token_failure(end)});
-              end_move(move, false);
+              fail(move);
             });
   }
 
@@ -231,29 +249,33 @@ class Work {
               queue_.sent(move.plan().host);
               if (succeeded(end)) return received(move, end);
               result_.failures.push_back({move.host(), leg_failure(end)});
-              remove_token(move);
+              fail(move);
             });
   }
 
-  // After a leg that succeeded, the token is gone already.
-  void remove_token(Move& move) {
-    if (ended_ || move.gave_up()) {
-      result_.not_removed.push_back(move.host());
-      return end_move(move, false);
-    }
-    on_host(move, move.host(), remove_token_line(move.secret), {}, false,
+  // Removes what a move between hosts may have left.
+  void fail(Move& move) {
+    if (!move.plan().source) return end_move(move, false);
+    move.allow(kRemovalTakes);
+    on_host(move, move.host(), clean_up_line(move.secret, true), {}, false,
             [this, &move](SessionEnd end) {
-              if (!succeeded(end)) result_.not_removed.push_back(move.host());
+              if (!succeeded(end)) {
+                result_.not_removed.push_back({move.host(), receiver_folder(move.secret)});
+              }
               end_move(move, false);
             });
   }
 
   void received(Move& move, const SessionEnd& end) {
-    if (!succeeded(end) || ended_) return end_move(move, false);
-    move.changes = parse_stats(end.ended->out).value_or(Changes{});
-    on_host(move, move.host(), digest_line(what_.options.to), *what_.files.paths, false,
+    if (!succeeded(end) || ended_) return fail(move);
+    Spreading::Copy& copy = result_.copies[move.host()];
+    copy.changes += parse_stats(end.ended->out).value_or(Changes{});
+    copy.from_here = !move.plan().source;
+    std::string command = digest_line(what_.options.to);
+    if (move.plan().source) command = clean_up_line(move.secret, false) + "; " + command;
+    on_host(move, move.host(), command, *what_.files.paths, false,
             [this, &move](SessionEnd hashed) {
-              if (!succeeded(hashed) || ended_) return end_move(move, false);
+              if (!succeeded(hashed) || ended_) return fail(move);
               move.digest = parse_digest(hashed.ended->out);
               if (!result_.digest.empty()) compare(move);
             });
@@ -261,8 +283,9 @@ class Work {
 
   void compare(Move& move) {
     const bool is_same = move.digest == result_.digest;
+    result_.copies[move.host()].verified = is_same;
     if (is_same) {
-      result_.held[move.host()] = {.changes = move.changes, .from_here = !move.plan().source};
+      ++verified_;
     } else if (move.plan().source) {
       result_.failures.push_back(
           {move.host(), "the copy that arrived differs from the files here"});
@@ -280,7 +303,7 @@ class Work {
 
   void tell() const {
     if (!what_.on_progress) return;
-    what_.on_progress("spreading the files among the hosts", result_.held.size(), hosts_.size());
+    what_.on_progress("spreading the files among the hosts", verified_, hosts_.size());
   }
 
   const Spread& what_;
@@ -294,6 +317,7 @@ class Work {
   std::shared_ptr<sys::Timer> timer_;
   Spreading result_;
   std::optional<Error> error_;
+  std::size_t verified_ = 0;
   bool ended_ = false;
 };
 

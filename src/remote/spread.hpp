@@ -33,25 +33,30 @@ struct SpreadHost {
 };
 
 struct Spreading {
-  struct Held {
+  struct Copy {
     Changes changes;
-    bool from_here = false;  // else from another host
+    bool from_here = false;  // the last transfer; else from another host
+    bool verified = false;
   };
   struct Failure {
     std::string receiver;
     std::string why;
   };
-  std::string digest;                     // of the files here
-  std::map<std::string, Held> held = {};  // hosts whose copies are verified
-  std::vector<Failure> failures = {};     // transfers between hosts
-  // Whether an empty folder of ours may be left below /tmp on a host.
-  std::vector<std::string> not_removed = {};
-  int signal = 0;  // the signal that ended the work; 0: none
+  struct Left {
+    std::string host;
+    std::string folder;
+  };
+  std::string digest;                       // of the files here
+  std::map<std::string, Copy> copies = {};  // by host
+  std::vector<Failure> failures = {};       // transfers between hosts
+  std::vector<Left> not_removed = {};       // temporary folders that may be left on hosts
+  int signal = 0;                           // the signal that ended the work; 0: none
 };
 
 // Sends to some hosts, which send to others, and so on, until all have verified copies or nothing
 // more can be done. Fails if the files here cannot be hashed. At most fan_out local processes talk
-// to hosts at a time. Ctrl-C ends it in order.
+// to hosts at a time. Ctrl-C ends it in order: the temporary folders on the hosts are removed
+// before it returns. A second Ctrl-C does not wait for that.
 [[nodiscard]] Result<Spreading> spread(const Spread& what, Transport& transport,
                                        std::span<const SpreadHost> hosts);
 

@@ -1,14 +1,14 @@
 // How a supervised run responds to signals.
 #include <csignal>
 
-#include "run/pause.hpp"
 #include "run/supervisor.hpp"
+#include "sys/ignored_signal.hpp"
 
 namespace muster::run {
 
 void Supervisor::heed_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (is_ignored(signal)) continue;  // nohup, or a background job of a script
+    if (sys::is_ignored(signal)) continue;  // nohup, or a background job of a script
     loop_.on_signal(signal, [this, signal] { interrupt(signal); });
   }
 }

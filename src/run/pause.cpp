@@ -3,20 +3,16 @@
 #include <chrono>
 #include <csignal>
 
+#include "sys/ignored_signal.hpp"
 #include "sys/loop.hpp"
 
 namespace muster::run {
-
-bool is_ignored(int signal) {
-  struct sigaction current = {};
-  return ::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
-}
 
 std::optional<int> pause(double seconds) {
   sys::UvLoop loop;
   std::optional<int> came;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (is_ignored(signal)) continue;
+    if (sys::is_ignored(signal)) continue;
     loop.on_signal(signal, [&came, &loop, signal] {
       came = signal;
       loop.stop();

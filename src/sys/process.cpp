@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sys/ignored_signal.hpp"
 #include "sys/run_until_signal.hpp"
 
 namespace muster::sys {
@@ -98,6 +99,7 @@ class Batch {
 
   void stop_at_signals(int& came) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (is_ignored(signal)) continue;
       loop_.on_signal(signal, [this, &came, signal] {
         came = signal;
         stop();

@@ -18,11 +18,12 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-std::string digest(const fs::path& folder) {
+std::string digest(const fs::path& folder, const std::string& locale = "C") {
   const auto list = list_files(folder.string());
   EXPECT_TRUE(list.has_value());
-  const auto ended =
-      sys::run({.argv = {"sh", "-c", digest_line(folder.string())}, .input = list->paths});
+  const auto ended = sys::run({.argv = {"sh", "-c", digest_line(folder.string())},
+                               .env = {"LC_ALL=" + locale},
+                               .input = list->paths});
   EXPECT_TRUE(ended && ended->ok());
   return parse_digest("hello from the shell\n" + ended->out);
 }
@@ -47,6 +48,29 @@ TEST_F(FileLists, EqualFilesHaveEqualHashes) {
   EXPECT_NE(hash, digest(two_));
 }
 
+TEST_F(FileLists, TheHashIsTheSameInAllLocales) {
+  for (const char* const name : {"\351 b", "\303\251 b", "a"}) write(one_ / name, name);
+  EXPECT_EQ(digest(one_, "C"), digest(one_, "C.UTF-8"));
+}
+
+TEST_F(FileLists, AMissingProgramIsNoticed) {
+  write(one_ / "a", "a");
+  const fs::path programs = fs::path(temp_.path()) / "bin";
+  fs::create_directory(programs);
+  const std::string script = "for p in sh xargs sed sha256sum; do ln -s $(command -v $p) " +
+                             programs.string() + "; done; rm " + programs.string() +
+                             "/$1; PATH=" + programs.string() + "; export PATH; " +
+                             digest_line(one_.string());
+  const auto paths = list_files(one_.string())->paths;
+  for (const std::string program : {"xargs", "sed", "sha256sum"}) {
+    const auto ended = sys::run({.argv = {"sh", "-c", script, "sh", program}, .input = paths});
+    EXPECT_EQ(ended->code, kMissingProgram) << program;
+    EXPECT_EQ(ended->err, program + " is not installed\n");
+    fs::remove_all(programs);
+    fs::create_directory(programs);
+  }
+}
+
 TEST_F(FileLists, AMissingFileChangesTheHash) {
   write(one_ / "a", "a");
   write(one_ / "b", "");
@@ -65,11 +89,19 @@ TEST_F(FileLists, OnlyRegularFilesAreListed) {
   write(one_ / "a/c", "333");
   fs::create_symlink("b", one_ / "link");
   fs::create_directory_symlink("a", one_ / "folder");
+  write(one_ / ".muster-partial/d", "1");
+  write(one_ / "a/.muster-partial/d", "1");
   const auto list = list_files(one_.string());
   ASSERT_EQ(list->files.size(), 2U);
   EXPECT_EQ(list->files[0].path, "a/c");
   EXPECT_EQ(list->bytes, 5U);
   EXPECT_EQ(*list->paths, std::string("./a/c\0./b\0", 10));
+}
+
+TEST_F(FileLists, AFolderThatCannotBeReadIsAnError) {
+  const auto list = list_files((one_ / "missing").string());
+  ASSERT_FALSE(list.has_value());
+  EXPECT_EQ(list.error().where.file, (one_ / "missing").string());
 }
 
 TEST_F(FileLists, ChangesAreNamed) {

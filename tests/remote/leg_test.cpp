@@ -26,8 +26,8 @@ TEST(LegLine, TheTokenIsInNoArgumentList) {
   EXPECT_EQ(secret.token.size(), 32U);
   EXPECT_NE(secret.token, make_leg_secret().token);
   const auto shell = ssh_words({.user = "dev", .port = 2222});
-  for (const std::string& line :
-       {leg_line(job(), shell, "n2", secret), put_token_line(secret), remove_token_line(secret)}) {
+  for (const std::string& line : {leg_line(job(), shell, "n2", secret), put_token_line(secret),
+                                  clean_up_line(secret, false), clean_up_line(secret, true)}) {
     EXPECT_EQ(line.find(secret.token), std::string::npos);
     EXPECT_NE(line.find(secret.id), std::string::npos);
   }
@@ -93,6 +93,22 @@ TEST_F(Legs, AFailedLoginIsTold) {
   const sys::Ended ended = run("echo 'dev@n2: Permission denied (publickey).' >&2; exit 255");
   EXPECT_EQ(ended.code, kNoLogin);
   EXPECT_NE(leg_failure({.ended = ended}).find("cannot log in"), std::string::npos);
+}
+
+TEST(CleanUp, EndsTheProcessesOfTheConnectionOnly) {
+  const LegSecret secret = make_leg_secret();
+  const std::string folder = "/tmp/muster-to-" + secret.id;
+  fs::create_directory(folder);
+  const std::string own = "SSH_CONNECTION=" + secret.id;
+  std::ofstream(folder + "/connection") << own << "\n";
+  const auto ended = sys::run({.argv = {"sh", "-c",
+                                        "sleep 100 & other=$!; env " + own +
+                                            " sleep 100 & its=$!; "
+                                            "until grep -q sleep /proc/$its/comm; do :; done; " +
+                                            clean_up_line(secret, true) +
+                                            "; wait $its; echo $?; kill $other && echo alive"}});
+  EXPECT_EQ(ended->out, "143\nalive\n") << ended->err;
+  EXPECT_FALSE(fs::exists(folder));
 }
 
 TEST(LegFailure, EqualReasonsHaveEqualWords) {

@@ -48,6 +48,16 @@ TEST(Process, ASignalEndsTheCommandsAndNotTheirParent) {
   EXPECT_EQ(run_until_signal(commands, 1, signal).size(), 2U);
 }
 
+TEST(Process, AnIgnoredSignalEndsNoCommand) {
+  const auto before = std::signal(SIGHUP, SIG_IGN);  // as nohup does
+  const std::vector<Command> commands = {shell("kill -HUP $PPID; echo done")};
+  int signal = 0;
+  const auto ended = run_until_signal(commands, 1, signal);
+  (void)std::signal(SIGHUP, before);
+  EXPECT_EQ(signal, 0);
+  EXPECT_EQ(ended[0]->out, "done\n");
+}
+
 TEST(Process, PassesAMegabyteThroughBothWays) {
   Command command = shell("cat");
   const std::string megabyte(1 << 20, 'x');
