@@ -22,7 +22,8 @@
 //                             <-    output of the ranks as it arrives, from the end of `taken`
 //   taken                     ->    drops the output that the launcher has
 //   beat                     <->    every 2 s; before begin, the agent answers each beat, so that
-//                                   the launcher can compare the clocks
+//                                   the launcher can compare the clocks. Those of the host name the
+//                                   ranks whose output had to wait
 //   inspect                   ->    looks at what the ranks' processes are doing, for some seconds
 //                             <-    inspection
 //   seen                      ->    ranks that delayed their exit for an inspection may exit

@@ -62,7 +62,7 @@ void LogLimit::wrote(const std::string& file, std::uint64_t bytes) {
   if (most_ == 0) return;
   files_[file].end += bytes;
   stored_ += bytes;
-  if (stored_ > most_) make_room();
+  if (stored_ > look_at_) make_room();
 }
 
 // Drops the older half of the largest file, again and again, until a quarter of the limit is free.
@@ -79,6 +79,8 @@ void LogLimit::make_room() {
     stored_ -= begin - file.begin;
     file.begin = freed[name] = begin;
   }
+  // If all files are small, there may be nothing to drop.
+  look_at_ = std::max(most_, stored_ + most_ / 8);
   if (freed.empty() || !note_begins()) return;
   for (const auto& [name, begin] : freed) (void)free_before(folder_ + "/" + name, begin);
 }

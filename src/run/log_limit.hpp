@@ -30,7 +30,8 @@ class LogLimit {
   static constexpr std::uint64_t kLeftOfEach = std::uint64_t{64} << 10;
 
   // `most` is in bytes, for all files together; 0: no limit.
-  LogLimit(std::string folder, std::uint64_t most) : folder_(std::move(folder)), most_(most) {}
+  LogLimit(std::string folder, std::uint64_t most)
+      : folder_(std::move(folder)), most_(most), look_at_(most) {}
 
   // Fails if the file system of the folder cannot free the beginning of a file.
   [[nodiscard]] Result<void> check() const;
@@ -53,6 +54,7 @@ class LogLimit {
 
   std::string folder_;
   std::uint64_t most_;
+  std::uint64_t look_at_;     // make_room is called when more than this is stored
   std::uint64_t stored_ = 0;  // bytes of all files together
   std::map<std::string, Stored> files_;
 };

@@ -172,19 +172,19 @@ sys.exit(3 if rank == "0" else 0)
 
 
 def test_a_limit_keeps_the_newest_output_and_says_what_was_dropped(cluster, engine):
-    run = cluster.run(engine, "--log-limit", "2M", "--idle-after", "0", "--", "python3", "-c", LIMITED, "60000", hosts="n[1-2]")
+    run = cluster.run(engine, "--log-limit", "2M", "--idle-after", "0", "--", "python3", "-c", LIMITED, "30000", hosts="n[1-2]")
     assert run.code == 3, run.errors
     dropped = int(re.search(r"muster: the oldest [\d.]+ MB \((\d+) bytes\) of this run's output were dropped: --log-limit", run.errors)[1])
-    assert len([line for line in run.out if line.startswith("[n1:0] rank 0 line ")]) == 60000  # a pipe gets every line
+    assert len([line for line in run.out if line.startswith("[n1:0] rank 0 line ")]) == 30000  # a pipe gets every line
     logs = cluster.muster("logs", run.id)
     lines = logs.stdout.splitlines()
     assert f"({dropped} bytes) of this run's output were dropped" in logs.stderr
     newest = [line for line in lines if line.startswith("[n1:0] rank 0 line ")]
-    assert newest == [f"[n1:0] rank 0 line {i} {80 * 'x'}" for i in range(60000 - len(newest), 60000)] and 0 < len(newest) < 40000
+    assert newest == [f"[n1:0] rank 0 line {i} {80 * 'x'}" for i in range(30000 - len(newest), 30000)] and 0 < len(newest) < 25000
     assert dropped == sum(len(line) + 1 for line in run.out) - sum(len(line) + 1 for line in lines if not line.endswith(("rank 0", "rank 1")))
     assert {"[n1:0] the end of rank 0", "[n2:1] the end of rank 1"} <= set(lines)
     own = cluster.muster("logs", run.id, "--rank", "0", "--out")
-    assert own.stdout.splitlines()[-1] == f"rank 0 line 59999 {80 * 'x'}" and own.stdout.startswith("rank 0 line ") and "were dropped" in own.stderr
+    assert own.stdout.splitlines()[-1] == f"rank 0 line 29999 {80 * 'x'}" and own.stdout.startswith("rank 0 line ") and "were dropped" in own.stderr
     assert cluster.muster("logs", run.id, "--rank", "1", "--out").stdout.splitlines() == [f"rank 1 line {i} {80 * 'x'}" for i in range(3)]
     attached = cluster.muster("attach", run.id)
     assert attached.returncode == 3 and attached.stdout.splitlines()[-1] and f"({dropped} bytes)" in attached.stderr
@@ -193,6 +193,15 @@ def test_a_limit_keeps_the_newest_output_and_says_what_was_dropped(cluster, engi
     assert int(cluster.lab.shell("launcher", f"du -sk ~/.local/state/muster/runs/{run.id}").split()[0]) < 3000
     refused = cluster.run(engine, "--log-limit", "1000", "--", "true")
     assert refused.code == 2 and "at least 1M" in refused.errors, refused.errors
+
+
+def test_a_limit_is_refused_where_old_output_cannot_be_dropped(cluster, engine):
+    cluster.lab.shell("launcher", f"mkdir /mnt/state && mount -t ramfs none /mnt/state && chown {cluster.lab.uid} /mnt/state", root=True)
+    try:
+        run = cluster.launch(["env", "XDG_STATE_HOME=/mnt/state", "muster", "run", "-H", "n1", "--log-limit", "2M", "--", "echo", "started"], engine)
+        assert run.end() == 125 and "cannot free the beginning of a file" in run.errors and run.out == [], run.said()
+    finally:
+        cluster.lab.shell("launcher", "umount -l /mnt/state && rmdir /mnt/state", root=True)
 
 
 def test_bytes_that_are_no_text(cluster, engine):
