@@ -83,7 +83,7 @@ Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int rank
       !output->order_.valid()) {
     return unexpected(system_error("cannot write the run's output", folder));
   }
-  MUSTER_CHECK(output->limit_.check());
+  MUSTER_CHECK(output->limit_.check(ranks));
   if (!output->audience_.watch)
     output->display_ = std::make_unique<Display>(folder, ranks, output->audience_.show);
   return output;
@@ -108,7 +108,7 @@ void Output::show_due() {
 }
 
 void Output::keep(const sys::Fd& file, const std::string& name, std::string_view bytes) {
-  if (!room_.has(bytes.size())) {
+  if (!room_.has(bytes.size(), [this] { return limit_.free_some(); })) {
     not_kept_ = "the disk is nearly full, so muster stopped storing output";
     return;
   }
