@@ -109,6 +109,11 @@ bool StoredLog::read_wanted(File& file, const Take& take) {
       file.stored.move_to(begin);  // all that was wanted was dropped
       return true;
     }
+    // Bytes were dropped in the middle of a line.
+    const bool is_cut = file.gaps != file.stored.dropped() && file.last != '\n';
+    file.gaps = file.stored.dropped();
+    file.last = part_[count - 1];
+    if (is_cut && !take(file.stream, "\n")) return false;
     if (!take(file.stream, {part_.data(), count})) return false;
   }
   return true;

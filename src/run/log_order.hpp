@@ -57,6 +57,8 @@ class StoredLog {
     StoredFile stored;
     sys::Stream stream = sys::Stream::kOut;
     std::uint64_t wanted = 0;  // how far the entries cover it
+    std::uint64_t gaps = 0;    // dropped bytes before the last byte that was taken
+    char last = '\n';          // that byte
   };
 
   [[nodiscard]] bool read_entries();

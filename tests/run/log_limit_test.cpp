@@ -1,6 +1,7 @@
 #include "run/log_limit.hpp"
 
 #include <filesystem>
+#include <sstream>
 #include <vector>
 
 #include <fcntl.h>
@@ -175,6 +176,27 @@ TEST_F(LogLimitTest, IfTheListCannotBeWrittenNothingCountsAsDropped) {
   std::uint64_t dropped = 0;
   EXPECT_EQ(logs(dropped).find('\0'), std::string::npos);
   EXPECT_EQ(dropped, output_->dropped());
+}
+
+TEST_F(LogLimitTest, ALineThatIsCutByAGapEndsThere) {
+  print(0, kOut, 10'000);
+  std::string all;
+  StoredLog log(folder_);
+  log.read_new([&](auto, std::string_view bytes) {
+    const bool is_first = all.empty();
+    all += bytes;
+    if (is_first) {
+      EXPECT_FALSE(all.ends_with('\n'));
+      print(0, kOut, 60'000);
+    }
+    return true;
+  });
+  EXPECT_GT(log.dropped(), 0U);
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) {
+    ASSERT_LE(line.size(), std::string("[n1:0] line 69999 ").size() + 80);
+    ASSERT_TRUE(line.find("[n1:", 1) == std::string::npos) << line;
+  }
 }
 
 TEST_F(LogLimitTest, AReaderOfOneFileGetsNoZeros) {

@@ -85,6 +85,7 @@ def test_endless_output_leaves_room_for_the_record(cluster, engine):
         assert done.returncode == 0 and "is incomplete: the disk is nearly full" in done.stdout, done.stdout
         assert " ok " in cluster.lab.shell("launcher", "XDG_STATE_HOME=/mnt/state muster runs")
         assert int(cluster.lab.shell("launcher", "df --output=avail -B1 /mnt/state | tail -n 1")) > 1_000_000
+        cluster.lab.shell("launcher", "rm -r /mnt/state/muster/runs/*")
         # With a limit, the newest output is stored, even if the disk is full before the limit is reached.
         line = f"PATH={engine.path} XDG_STATE_HOME=/mnt/state muster run --log-limit 1G -H n1 -- sh -c '{program}; echo the end' 2>&1 >/dev/null"
         done = cluster.lab.exec("launcher", "sh", "-c", line)
@@ -141,7 +142,7 @@ def test_a_rank_that_floods_is_named_and_the_terminal_gets_a_part(cluster, engin
 
     try:
         until("the first lines", lambda: shows("[n1:0] line 100 "), 30)
-        cluster.lab.command("link", "n1", "--rate", "20mbit")
+        cluster.lab.command("link", "n1", "--rate", "2mbit")
         until("muster names the rank", lambda: shows("muster: rank 0 on n1 prints faster than muster can pass the output on"), 60)
     finally:
         cluster.lab.command("link", "n1", "--clear")
