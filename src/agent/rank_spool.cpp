@@ -16,9 +16,11 @@ std::uint64_t RankSpool::end(int rank, sys::Stream stream) const {
 }
 
 bool RankSpool::has_room(int rank) const {
-  return std::all_of(kept_.begin(), kept_.end(), [rank](const auto& entry) {
-    return entry.first.first != rank || entry.second.bytes.size() < kRoom;
-  });
+  for (const sys::Stream stream : {sys::Stream::kOut, sys::Stream::kErr}) {
+    const auto found = kept_.find({rank, stream});
+    if (found != kept_.end() && found->second.bytes.size() >= kRoom) return false;
+  }
+  return true;
 }
 
 std::optional<Piece> RankSpool::next() {

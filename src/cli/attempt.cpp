@@ -204,7 +204,7 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
   const std::string waits = run::waits_text(record);
   if (!waits.empty()) sys::print_err("muster: {}\n", waits);
   if (record.dropped_bytes > 0) {
-    sys::print_err("muster: {}\n", run::dropped_text(record.dropped_bytes));
+    sys::print_err("muster: {}\n", run::dropped_text(record.dropped_bytes, "this run's output"));
   }
   if (!output.not_kept().empty()) {
     sys::print_err("muster: the output stored in {} is incomplete: {}\n", folder,

@@ -57,7 +57,7 @@ class LogScreen {
   void tell_dropped() {
     if (log_.dropped() == told_) return;
     told_ = log_.dropped();
-    sys::print_err("muster: {}\n", run::dropped_text(told_));
+    sys::print_err("muster: {}\n", run::dropped_text(told_, "this run's output"));
   }
   void write(sys::Stream stream, std::string_view text) {
     folds_ ? folded_.take(stream, text) : put(stream, text);

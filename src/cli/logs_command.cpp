@@ -1,8 +1,7 @@
 #include <algorithm>
+#include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cli/follow.hpp"
 #include "cli/runs_command.hpp"
@@ -13,7 +12,6 @@
 #include "run/folder.hpp"
 #include "run/log_limit.hpp"
 #include "sys/clock.hpp"
-#include "sys/file.hpp"
 #include "sys/print.hpp"
 #include "trainflags/duration_option.hpp"
 
@@ -95,22 +93,22 @@ bool wants_bytes(const LogsOptions& options, const run::LogWish& wish) {
 int copy_bytes(const std::string& folder, const run::LogWish& wish) {
   const int rank = *wish.ranks.begin();
   const bool is_out = *wish.stream == sys::Stream::kOut;
-  const std::string name = fmt::format("ranks/{}.{}", rank, is_out ? "out" : "err");
-  const sys::Fd file(::open(fmt::format("{}/{}", folder, name).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) {
+  run::StoredFile file(folder, fmt::format("ranks/{}.{}", rank, is_out ? "out" : "err"));
+  if (!file.open()) {
     sys::print_err("muster: rank {} wrote nothing to standard {}\n", rank,
                    is_out ? "output; --err shows its standard error" : "error");
+    return 0;
   }
-  if (!file.valid()) return 0;
-  const std::uint64_t begin = run::log_begin(folder, name);
-  if (begin > 0) {
-    sys::print_err("muster: {}\n", run::dropped_text(begin));
-    (void)::lseek(file.get(), static_cast<off_t>(begin), SEEK_SET);
+  std::vector<char> part(65536);
+  while (sys::output_error() == 0) {
+    const ssize_t count = file.read(part.data(), part.size());
+    if (count <= 0) break;
+    sys::write_out({part.data(), static_cast<std::size_t>(count)});
   }
-  (void)sys::read_pieces(file.get(), [](std::string_view bytes) {
-    sys::write_out(bytes);
-    return sys::output_error() == 0;
-  });
+  if (file.dropped() > 0) {
+    const std::string of = fmt::format("rank {}'s {}", rank, is_out ? "stdout" : "stderr");
+    sys::print_err("muster: {}\n", run::dropped_text(file.dropped(), of));
+  }
   return 0;
 }
 

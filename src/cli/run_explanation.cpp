@@ -32,27 +32,26 @@ constexpr std::chrono::seconds kReadingTakes{2};  // at most, for all files
 // busy machine, waiting for a CPU can take longer than reading a short log.
 constexpr off_t kAlwaysRead = off_t{1} << 18;
 
-// Reads the beginning and the end of files until the time is over.
+// Reads files, or only the beginning and the end of long ones, until the time is over.
 class EndsReader {
  public:
-  explicit EndsReader(std::chrono::steady_clock::time_point end) : end_(end) {}
-  // `begin` is the position of the first byte that is left of the file (see run/log_limit.hpp).
-  Result<void> read(explain::Scan& scan, const std::string& path, const std::string& name,
-                    std::uint64_t begin) {
-    const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.valid()) return unexpected(system_error("cannot read the log", path));
+  EndsReader(std::chrono::steady_clock::time_point end, bool reads_all)
+      : end_(end), reads_all_(reads_all) {}
+  // Reads a file of a run's folder.
+  Result<void> read(explain::Scan& scan, const std::string& folder, const std::string& name) {
+    run::StoredFile file(folder, name);
     struct stat status{};
-    if (::fstat(file.get(), &status) != 0) {
-      return unexpected(system_error("cannot read the log", path));
+    if (!file.open() || ::fstat(file.descriptor(), &status) != 0) {
+      return unexpected(system_error("cannot read the log", folder + "/" + name));
     }
-    const off_t size = status.st_size - static_cast<off_t>(begin);
-    (void)::lseek(file.get(), static_cast<off_t>(begin), SEEK_SET);
+    file.move_to(run::log_begin(folder, name));
+    const off_t size = status.st_size - static_cast<off_t>(file.position());
     scan.begin(name);
-    const bool is_short = size <= kFirstBytes + kLastBytes;
+    const bool is_short = reads_all_ || size <= kFirstBytes + kLastBytes;
     bool is_read = read_part(scan, file, is_short ? size : kFirstBytes);
     if (!is_short) {
       scan.skip();
-      (void)::lseek(file.get(), -kLastBytes, SEEK_END);
+      file.move_to(static_cast<std::uint64_t>(status.st_size - kLastBytes));
       is_read = read_part(scan, file, kLastBytes) && is_read;
     }
     if (!is_short || !is_read) note(name, size, is_read);
@@ -69,20 +68,23 @@ class EndsReader {
  private:
   // Returns whether the part was read completely. Reads at most `most` bytes, because the file may
   // have grown since its size was read.
-  bool read_part(explain::Scan& scan, const sys::Fd& file, off_t most) {
-    off_t left = most;
-    bool in_time = true;
-    const bool was_read = sys::read_pieces(file.get(), [&](std::string_view piece) {
-      in_time = most - left < kAlwaysRead || has_time();
-      if (!in_time) return false;
-      scan.take(piece.substr(0, static_cast<std::size_t>(left)));
-      left -= std::min(left, static_cast<off_t>(piece.size()));
-      return left > 0;
-    });
-    return was_read && in_time;
+  bool read_part(explain::Scan& scan, run::StoredFile& file, off_t most) {
+    std::array<char, 65536> part{};
+    for (off_t left = most; left > 0;) {
+      if (most - left >= kAlwaysRead && !has_time()) return false;
+      const std::uint64_t dropped = file.dropped();
+      const ssize_t count =
+          file.read(part.data(), static_cast<std::size_t>(std::min<off_t>(left, part.size())));
+      if (count <= 0) return count == 0;
+      if (file.dropped() != dropped) scan.skip();
+      scan.take({part.data(), static_cast<std::size_t>(count)});
+      left -= count;
+    }
+    return true;
   }
 
   std::chrono::steady_clock::time_point end_;
+  bool reads_all_;
   std::string left_out_;
 };
 
@@ -168,13 +170,11 @@ explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::strin
 
 }  // namespace
 
-Result<void> scan_file(explain::Scan& scan, const std::string& path, const std::string& name,
-                       std::uint64_t begin) {
+Result<void> scan_file(explain::Scan& scan, const std::string& path, const std::string& name) {
   const bool is_stdin = path == "-";
   const sys::Fd opened(is_stdin ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const int file = is_stdin ? STDIN_FILENO : opened.get();
   if (file < 0) return unexpected(system_error("cannot read the log", path));
-  if (begin > 0) (void)::lseek(file, static_cast<off_t>(begin), SEEK_SET);
   scan.begin(printable(name));
   const bool is_read = sys::read_pieces(file, [&](std::string_view piece) {
     scan.take(piece);
@@ -190,14 +190,12 @@ Result<ExplainedRun> explain_folder(const std::string& folder,
   const explain::Matcher matcher(catalogue::failures());
   explain::Scan scan(matcher, about ? about->rank_end : 0);
   using Clock = std::chrono::steady_clock;
-  EndsReader ends(reading == Reading::kEnds ? Clock::now() + kReadingTakes
-                                            : Clock::time_point::max());
+  EndsReader ends(
+      reading == Reading::kEnds ? Clock::now() + kReadingTakes : Clock::time_point::max(),
+      reading != Reading::kEnds);
   for (const char* const file : {explain::kErrorFile, "engine", "out"}) {
-    const std::string path = folder + "/" + file;
-    if (!sys::exists(path)) continue;
-    const std::uint64_t begin = run::log_begin(folder, file);
-    MUSTER_CHECK(reading == Reading::kEnds ? ends.read(scan, path, file, begin)
-                                           : scan_file(scan, path, file, begin));
+    if (!sys::exists(folder + "/" + file)) continue;
+    MUSTER_CHECK(ends.read(scan, folder, file));
   }
   const auto known =
       summary ? knowledge_of(*summary, folder, matcher, ends) : explain::RunKnowledge{};

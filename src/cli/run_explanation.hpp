@@ -26,9 +26,8 @@ enum class Reading {
                                                   const std::optional<run::Summary>& summary,
                                                   Reading reading);
 
-// Scans the file from the position `begin`; "-" is standard input. The explanation calls the file
-// `name`.
+// Scans the file; "-" is standard input. The explanation calls the file `name`.
 [[nodiscard]] Result<void> scan_file(explain::Scan& scan, const std::string& path,
-                                     const std::string& name, std::uint64_t begin = 0);
+                                     const std::string& name);
 
 }  // namespace muster::cli

@@ -72,7 +72,7 @@ void Display::show(sys::Stream stream, const Source& from, std::string_view line
     if (stream == sys::Stream::kErr) last_errors_ = {from};
     return screen_.show(stream, labelled(label_of({from}), lines));
   }
-  if (style(stream).is_terminal && !pace(stream).has_room(from.rank, Pace::Clock::now())) {
+  if (is_paced(stream) && !pace(stream).has_room(from.rank, 0, Pace::Clock::now())) {
     return leave_out(stream, from, count_lines(lines));
   }
   for_each_line(lines, [&](std::string_view line) {
@@ -80,6 +80,32 @@ void Display::show(sys::Stream stream, const Source& from, std::string_view line
     if (folding_.is_full()) show_due();
   });
   show_due();
+}
+
+void Display::show_ending(const std::vector<SourceLines>& parts) {
+  std::size_t room = err_.is_terminal ? kMostOfAnEnding : std::string::npos;
+  std::vector<SourceLines> last;  // the last part first
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    std::string_view lines = part->lines;
+    std::string_view earlier;
+    if (lines.size() > room) {
+      const std::size_t begin = lines.find('\n', lines.size() - room - 1) + 1;
+      earlier = lines.substr(0, begin);
+      lines.remove_prefix(begin);
+      room = 0;
+    } else {
+      room -= lines.size();
+    }
+    if (!earlier.empty()) err_pace_.count_left_out(count_lines(earlier));
+    if (!lines.empty()) last.push_back({part->from, std::string(lines)});
+  }
+  tell_left_out(sys::Stream::kErr, err_pace_.take_all_left_out());
+  shows_ending_ = true;
+  for (auto part = last.rbegin(); part != last.rend(); ++part) {
+    show(sys::Stream::kErr, part->from, part->lines);
+  }
+  show_all();
+  shows_ending_ = false;
 }
 
 Pace& Display::pace(sys::Stream stream) {
@@ -142,11 +168,11 @@ void Display::put(const std::vector<Folding::Line>& lines) {
 // Shows the line, unless it is for a terminal that has got too many.
 void Display::put_line(const Folding::Line& line) {
   const std::string text = labelled(label(line.stream, line.from), line.text);
-  if (style(line.stream).is_terminal) {
+  if (is_paced(line.stream)) {
     const int rank = line.from.front().rank;
     const auto now = Pace::Clock::now();
     Pace& its_pace = pace(line.stream);
-    if (!its_pace.has_room(rank, now)) {
+    if (!its_pace.has_room(rank, text.size(), now)) {
       its_pace.count_left_out(line.from.size());
       if (line.stream == sys::Stream::kErr) last_errors_.clear();
       return;

@@ -1,7 +1,7 @@
 // Shows the ranks' output on standard output and error: selected ranks, equal lines once, progress
-// bars in place, coloured labels. Of ranks that print faster than anyone can read, a terminal shows
-// a part. Pipes and files get all lines of the selected ranks as they arrive, unless the user asks
-// for folding.
+// bars in place, coloured labels. If ranks print faster than anyone can read, a terminal gets only
+// part of their lines. Pipes and files get all lines of the selected ranks as they arrive, unless
+// the user asks for folding.
 #pragma once
 
 #include <string>
@@ -17,13 +17,25 @@
 
 namespace muster::run {
 
+// Whole lines of a rank.
+struct SourceLines {
+  Source from = {};
+  std::string lines = {};
+};
+
 class Display {
  public:
+  // How much of a rank's last lines a terminal gets, in bytes.
+  static constexpr std::size_t kMostOfAnEnding = std::size_t{256} << 10;
+
   // `folder` is the run's folder, `ranks` the number of its ranks.
   Display(const std::string& folder, int ranks, Show show);
 
   // Shows whole lines of a rank.
   void show(sys::Stream stream, const Source& from, std::string_view lines);
+  // Shows whole lines of standard error that say how a rank ended. Of very many, a terminal gets
+  // the last, at any pace.
+  void show_ending(const std::vector<SourceLines>& parts);
   // Takes the rank's unfinished line as it is now, or "" if it has none.
   void grow(sys::Stream stream, const Source& from, std::string_view line);
   // Shows whole lines of the engine.
@@ -62,6 +74,9 @@ class Display {
   void leave_out(sys::Stream stream, const Source& from, std::size_t lines);
   void tell_left_out(sys::Stream stream, std::uint64_t lines);
   [[nodiscard]] Pace& pace(sys::Stream stream);
+  [[nodiscard]] bool is_paced(sys::Stream stream) const {
+    return style(stream).is_terminal && !shows_ending_;
+  }
   void put_live();
 
   Show show_;
@@ -72,6 +87,7 @@ class Display {
   std::string run_id_;
   Pace out_pace_;
   Pace err_pace_;
+  bool shows_ending_ = false;
   std::vector<Source> last_errors_;  // the ranks whose standard error was shown last
   Screen screen_;
 };

@@ -1,6 +1,7 @@
 #include "run/floods.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -38,7 +39,8 @@ std::string ranks_on(std::vector<std::pair<int, std::string>> ranks) {
 }
 
 std::string size_of(double bytes) {
-  return file_size_text(static_cast<std::uint64_t>(bytes));
+  constexpr double kMost = 1e18;  // a host may report anything
+  return file_size_text(static_cast<std::uint64_t>(std::clamp(bytes, 0.0, kMost)));
 }
 
 }  // namespace
@@ -88,9 +90,12 @@ std::string waits_text(const Record& record) {
   std::vector<std::pair<int, std::string>> ranks;
   double longest_s = 0;
   double bytes = 0;
+  // No rank lived longer than the run, whatever a host's clock says.
+  const double run_s = record.ended_s > 0 ? record.ended_s - record.started_s
+                                          : std::numeric_limits<double>::infinity();
   for (const RankRecord& rank : record.ranks) {
     if (!rank.end || !rank.start) continue;
-    const double lived_s = rank.end->time_s - rank.start->time_s;
+    const double lived_s = std::min(rank.end->time_s - rank.start->time_s, run_s);
     const double waited_s = std::min(rank.end->waited_s, lived_s);
     if (waited_s < std::max(kLongWaitSeconds, kLongWaitShare * lived_s)) continue;
     ranks.emplace_back(rank.rank, rank.host);

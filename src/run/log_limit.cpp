@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <sstream>
 #include <string_view>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/size_text.hpp"
-#include "sys/file.hpp"
 
 namespace muster::run {
 namespace {
@@ -48,8 +49,45 @@ std::uint64_t log_begin(const std::string& folder, const std::string& file) {
   return found == begins.end() ? 0 : found->second;
 }
 
-Result<void> LogLimit::check() const {
-  if (most_ == 0 || free_before(folder_ + "/order", 1)) return {};
+bool StoredFile::open() {
+  if (!file_.valid()) {
+    file_ = sys::Fd(::open((folder_ + "/" + name_).c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  return file_.valid();
+}
+
+ssize_t StoredFile::read(char* to, std::size_t most) {
+  if (!open()) return errno == ENOENT ? 0 : -1;
+  while (true) {
+    const ssize_t count = ::pread(file_.get(), to, most, static_cast<off_t>(at_));
+    if (count <= 0) return count;
+    const std::uint64_t begin = log_begin(folder_, name_);
+    if (begin <= at_) {
+      at_ += static_cast<std::uint64_t>(count);
+      return count;
+    }
+    dropped_ += begin - at_;
+    at_ = begin;
+  }
+}
+
+std::uint64_t LogLimit::smallest(int ranks) {
+  constexpr std::uint64_t kPerRank = 4 * kWhole;
+  return std::max(kSmallest, kPerRank * static_cast<std::uint64_t>(std::max(ranks, 1)));
+}
+
+Result<void> LogLimit::check(int ranks) const {
+  if (most_ == 0) return {};
+  if (const std::uint64_t least = smallest(ranks); most_ < least) {
+    const std::uint64_t least_m = least >> 20;
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("--log-limit {} is too small for {} ranks: muster keeps the last "
+                                  "lines of each rank, so the smallest limit is {}M",
+                                  most_, ranks, least_m),
+              .hint = fmt::format("pass --log-limit {}M or more", least_m)});
+  }
+  if (free_before(folder_ + "/order", 1)) return {};
   Error error = system_error(
       "the file system cannot free the beginning of a file, so --log-limit "
       "does not work there",
@@ -62,27 +100,51 @@ void LogLimit::wrote(const std::string& file, std::uint64_t bytes) {
   if (most_ == 0) return;
   files_[file].end += bytes;
   stored_ += bytes;
-  if (stored_ > look_at_) make_room();
+  if (stored_ > look_at_) (void)make_room(most_);
 }
 
-// Drops the older half of the largest file, again and again, until a quarter of the limit is free.
-// So a rank that floods does not empty the files of the others.
-void LogLimit::make_room() {
-  LogBegins freed;
-  while (stored_ > most_ - most_ / 4) {
-    const auto largest = std::max_element(
-        files_.begin(), files_.end(),
-        [](const auto& one, const auto& other) { return one.second.size() < other.second.size(); });
-    auto& [name, file] = *largest;
-    if (file.size() <= 2 * kLeftOfEach) break;
-    const std::uint64_t begin = line_after(name, file.begin + file.size() / 2);
-    stored_ -= begin - file.begin;
-    file.begin = freed[name] = begin;
+// Drops old output until a quarter of `most` is free, and returns how many bytes.
+std::uint64_t LogLimit::make_room(std::uint64_t most) {
+  const std::uint64_t target = most - most / 4;
+  const std::uint64_t before = stored_;
+  const LogBegins dropped = stored_ > target ? plan(stored_ - target) : LogBegins();
+  if (!dropped.empty() && note(dropped)) {
+    for (const auto& [name, begin] : dropped) {
+      Stored& file = files_.at(name);
+      stored_ -= begin - std::exchange(file.begin, begin);
+      (void)free_before(folder_ + "/" + name, begin);
+    }
   }
-  // If all files are small, there may be nothing to drop.
-  look_at_ = std::max(most_, stored_ + most_ / 8);
-  if (freed.empty() || !note_begins()) return;
-  for (const auto& [name, begin] : freed) (void)free_before(folder_ + "/" + name, begin);
+  // If all files are small or `dropped` cannot be written, do not try again for each piece.
+  look_at_ = std::max(most_, stored_ + most_ / 4);
+  return before - stored_;
+}
+
+// Where files must begin so that so many bytes less are stored, as far as files may be shortened.
+// The largest file loses its older half, again and again, so that a rank that floods does not empty
+// the files of the others.
+LogBegins LogLimit::plan(std::uint64_t bytes) const {
+  using Candidate = std::pair<std::uint64_t, const std::string*>;  // its size and name
+  std::vector<Candidate> largest;
+  for (const auto& [name, file] : files_) {
+    if (file.size() > kWhole) largest.emplace_back(file.size(), &name);
+  }
+  std::make_heap(largest.begin(), largest.end());
+  LogBegins dropped;
+  for (std::uint64_t freed = 0; freed < bytes && !largest.empty();) {
+    std::pop_heap(largest.begin(), largest.end());
+    auto& [size, name] = largest.back();
+    const std::uint64_t end = files_.at(*name).end;
+    const std::uint64_t begin = dropped[*name] = line_after(*name, end - size + size / 2);
+    freed += size - (end - begin);
+    size = end - begin;
+    if (size > kWhole) {
+      std::push_heap(largest.begin(), largest.end());
+    } else {
+      largest.pop_back();
+    }
+  }
+  return dropped;
 }
 
 // The beginning of the first line that begins at or after this position. If lines are very long, or
@@ -103,11 +165,13 @@ std::uint64_t LogLimit::line_after(const std::string& file, std::uint64_t at) co
   return at;
 }
 
-bool LogLimit::note_begins() const {
-  std::string text;
+bool LogLimit::note(const LogBegins& dropped) const {
+  LogBegins begins = dropped;
   for (const auto& [name, file] : files_) {
-    if (file.begin > 0) text += fmt::format("{} {}\n", name, file.begin);
+    if (file.begin > 0) begins.emplace(name, file.begin);
   }
+  std::string text;
+  for (const auto& [name, begin] : begins) text += fmt::format("{} {}\n", name, begin);
   return sys::write_file(fmt::format("{}/{}", folder_, kDroppedFile), text, 0600).has_value();
 }
 
@@ -120,9 +184,9 @@ std::uint64_t LogLimit::dropped() const {
   return bytes;
 }
 
-std::string dropped_text(std::uint64_t bytes) {
-  return fmt::format("the oldest {} ({} bytes) of this run's output were dropped: --log-limit",
-                     file_size_text(bytes), bytes);
+std::string dropped_text(std::uint64_t bytes, const std::string& output) {
+  return fmt::format("dropped the oldest {} ({} bytes) of {} because of --log-limit",
+                     file_size_text(bytes), bytes, output);
 }
 
 }  // namespace muster::run

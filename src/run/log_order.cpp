@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run/log_limit.hpp"
-
 namespace muster::run {
 namespace {
 
@@ -22,15 +20,6 @@ bool read_number(std::string_view text, T& value) {
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
   return parsed.ec == std::errc() && parsed.ptr == end;
-}
-
-// Reads up to `most` bytes of the file from position `at`. Opens the file as soon as it exists.
-std::size_t read_at(const std::string& path, sys::Fd& file, std::uint64_t at, char* to,
-                    std::size_t most) {
-  if (!file.valid()) file = sys::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return 0;
-  const ssize_t count = ::pread(file.get(), to, most, static_cast<off_t>(at));
-  return count < 0 ? 0 : static_cast<std::size_t>(count);
 }
 
 bool was_written_since(const std::string& path, double unix_s) {
@@ -62,32 +51,21 @@ std::optional<OrderEntry> parse_order_entry(std::string_view line) {
 StoredLog::StoredLog(const std::string& folder, double since_s)
     : folder_(folder),
       since_s_(since_s),
-      out_{.path = folder + "/out", .name = "out", .stream = sys::Stream::kOut},
-      err_{.path = folder + "/err", .name = "err", .stream = sys::Stream::kErr},
-      order_{.path = folder + "/order", .name = "order"} {}
+      out_{.stored = {folder, "out"}, .stream = sys::Stream::kOut},
+      err_{.stored = {folder, "err"}, .stream = sys::Stream::kErr},
+      order_(folder, "order") {}
 
-// Reads up to `most` bytes of the file from its position, which then follows them, into part_.
-// Leaves out what was dropped, even if that happens meanwhile.
-std::size_t StoredLog::read_part(File& file, std::size_t most) {
-  while (true) {
-    const std::size_t count =
-        read_at(file.path, file.descriptor, file.at, part_.data(), std::min(most, part_.size()));
-    const std::uint64_t begin = count == 0 ? 0 : log_begin(folder_, file.name);
-    if (begin <= file.at) {
-      file.at += count;
-      return count;
-    }
-    if (&file != &order_) dropped_ += begin - file.at;
-    file.at = begin;
-    if (begin >= file.wanted && &file != &order_) return 0;
-  }
+// Reads up to `most` bytes of the file into part_.
+std::size_t StoredLog::read_part(StoredFile& file, std::size_t most) {
+  return static_cast<std::size_t>(
+      std::max<ssize_t>(file.read(part_.data(), std::min(most, part_.size())), 0));
 }
 
 // Reads the next part of the file `order`. Returns false if there is nothing new.
 bool StoredLog::read_entries() {
-  const std::uint64_t before = order_.at;
+  const std::uint64_t before = order_.dropped();
   const std::size_t count = read_part(order_, part_.size());
-  if (order_.at != before + count) entries_.clear();  // entries in between were dropped
+  if (order_.dropped() != before) entries_.clear();  // entries in between were dropped
   entries_.append(part_.data(), count);
   return count > 0;
 }
@@ -111,7 +89,8 @@ bool StoredLog::follow(const OrderEntry& entry, const Take& take) {
   File& file = entry.stream == sys::Stream::kOut ? out_ : err_;
   // Once one entry is new enough, all later ones count, even if the clock was set back.
   if (entry.unix_s < since_s_ && pending_ == nullptr) {
-    file.at = file.wanted = std::max(file.wanted, entry.end);
+    file.wanted = std::max(file.wanted, entry.end);
+    file.stored.move_to(file.wanted);
     return true;
   }
   if (pending_ != nullptr && pending_ != &file && !read_wanted(*pending_, take)) return false;
@@ -121,10 +100,20 @@ bool StoredLog::follow(const OrderEntry& entry, const Take& take) {
 }
 
 bool StoredLog::read_wanted(File& file, const Take& take) {
-  while (file.at < file.wanted) {
-    const std::uint64_t most = std::min<std::uint64_t>(part_.size(), file.wanted - file.at);
-    const std::size_t count = read_part(file, static_cast<std::size_t>(most));
+  while (file.stored.position() < file.wanted) {
+    const std::uint64_t most =
+        std::min<std::uint64_t>(part_.size(), file.wanted - file.stored.position());
+    const std::size_t count = read_part(file.stored, static_cast<std::size_t>(most));
     if (count == 0) return true;
+    if (const std::uint64_t begin = file.stored.position() - count; begin >= file.wanted) {
+      file.stored.move_to(begin);  // all that was wanted was dropped
+      return true;
+    }
+    // Bytes were dropped in the middle of a line.
+    const bool is_cut = file.gaps != file.stored.dropped() && file.last != '\n';
+    file.gaps = file.stored.dropped();
+    file.last = part_[count - 1];
+    if (is_cut && !take(file.stream, "\n")) return false;
     if (!take(file.stream, {part_.data(), count})) return false;
   }
   return true;
@@ -132,7 +121,10 @@ bool StoredLog::read_wanted(File& file, const Take& take) {
 
 void StoredLog::read_rest(const Take& take) {
   for (File* const file : {&out_, &err_}) {
-    if (!was_written_since(file->path, since_s_)) continue;
+    if (!was_written_since(
+            fmt::format("{}/{}", folder_, file->stream == sys::Stream::kOut ? kOutWord : kErrWord),
+            since_s_))
+      continue;
     file->wanted = std::numeric_limits<std::uint64_t>::max();
     if (!read_wanted(*file, take)) return;
   }

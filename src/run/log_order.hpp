@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sys/file.hpp"
+#include "run/log_limit.hpp"
 #include "sys/loop.hpp"
 
 namespace muster::run {
@@ -48,29 +48,29 @@ class StoredLog {
   void read_rest(const Take& take);
 
   // How many bytes could not be read because they had been dropped (see log_limit.hpp).
-  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  [[nodiscard]] std::uint64_t dropped() const {
+    return out_.stored.dropped() + err_.stored.dropped();
+  }
 
  private:
   struct File {
-    std::string path;
-    std::string name;
+    StoredFile stored;
     sys::Stream stream = sys::Stream::kOut;
-    sys::Fd descriptor = {};
-    std::uint64_t at = 0;      // how far it has been read
     std::uint64_t wanted = 0;  // how far the entries cover it
+    std::uint64_t gaps = 0;    // dropped bytes before the last byte that was taken
+    char last = '\n';          // that byte
   };
 
   [[nodiscard]] bool read_entries();
-  [[nodiscard]] std::size_t read_part(File& file, std::size_t most);
+  [[nodiscard]] std::size_t read_part(StoredFile& file, std::size_t most);
   [[nodiscard]] bool follow(const OrderEntry& entry, const Take& take);
   [[nodiscard]] bool read_wanted(File& file, const Take& take);
 
   std::string folder_;
   double since_s_;
-  std::uint64_t dropped_ = 0;
   File out_;
   File err_;
-  File order_;
+  StoredFile order_;
   std::vector<char> part_ = std::vector<char>(65536);  // buffer for a part of a file
   std::string entries_;      // entries read from the file; the last one may be incomplete
   File* pending_ = nullptr;  // the file of the last entry, whose bytes are still to be read

@@ -83,7 +83,7 @@ Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int rank
       !output->order_.valid()) {
     return unexpected(system_error("cannot write the run's output", folder));
   }
-  MUSTER_CHECK(output->limit_.check());
+  MUSTER_CHECK(output->limit_.check(ranks));
   if (!output->audience_.watch)
     output->display_ = std::make_unique<Display>(folder, ranks, output->audience_.show);
   return output;
@@ -108,7 +108,7 @@ void Output::show_due() {
 }
 
 void Output::keep(const sys::Fd& file, const std::string& name, std::string_view bytes) {
-  if (!room_.has(bytes.size())) {
+  if (!room_.has(bytes.size(), [this] { return limit_.free_some(); })) {
     not_kept_ = "the disk is nearly full, so muster stopped storing output";
     return;
   }
@@ -180,9 +180,12 @@ void Output::show_held(int rank) {
   if (!display_) return;
   display_->show_all();
   if (rank >= 0 && !display_->shows(rank)) return reveal(rank);
+  std::vector<SourceLines> ending;
   for (const Held& one : held) {
-    if (rank < 0 || one.from.rank == rank) show_now(sys::Stream::kErr, one.from, one.lines);
+    if (rank < 0) show_now(sys::Stream::kErr, one.from, one.lines);
+    if (one.from.rank == rank) ending.push_back({one.from, one.lines});
   }
+  if (rank >= 0) display_->show_ending(ending);
   display_->show_all();
 }
 
@@ -316,11 +319,9 @@ void Output::reveal(int rank) {
   });
   if (known == received_.end()) return;
   display_->reveal(rank);
-  const Source from{.rank = rank, .host = std::get<std::string>(known->first)};
-  for (const std::string& line : last_errors(rank, kMostRevealed)) {
-    show_now(sys::Stream::kErr, from, line + "\n");
-  }
-  display_->show_all();
+  SourceLines last{.from = {.rank = rank, .host = std::get<std::string>(known->first)}};
+  for (const std::string& line : last_errors(rank, kMostRevealed)) last.lines += line + "\n";
+  display_->show_ending({last});
 }
 
 std::vector<std::string> Output::last_errors(int rank, std::size_t most) const {

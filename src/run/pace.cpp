@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace muster::run {
+namespace {
+
+std::int64_t cost_of(std::size_t bytes) {
+  return static_cast<std::int64_t>(bytes) + Pace::kPerLine;
+}
+
+}  // namespace
 
 void Pace::begin_second(Clock::time_point now) {
   if (now - second_ < std::chrono::seconds(1)) return;
@@ -18,19 +25,20 @@ void Pace::begin_second(Clock::time_point now) {
   due_ += std::exchange(left_out_, 0);
 }
 
-bool Pace::has_room(int rank, Clock::time_point now) {
+// A line that is longer than what is left of the rank's own burst is not shown. Otherwise a single
+// long line would silence the rank for minutes.
+bool Pace::has_room(int rank, std::size_t bytes, Clock::time_point now) {
   begin_second(now);
   if (room_ > 0) return true;
   const auto used = own_used_.find(rank);
-  return used == own_used_.end() || used->second < kPerSecond / ranks_;
+  return cost_of(bytes) <= own_burst_ - (used == own_used_.end() ? 0 : used->second);
 }
 
 void Pace::count_shown(int rank, std::size_t bytes) {
-  const std::int64_t cost = static_cast<std::int64_t>(bytes) + kPerLine;
   if (room_ > 0) {
-    room_ -= cost;
+    room_ -= cost_of(bytes);
   } else {
-    own_used_[rank] += cost;
+    own_used_[rank] += cost_of(bytes);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "run/floods.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace muster::run {
@@ -77,6 +79,17 @@ TEST(FloodsTest, AtTheEndRanksThatWaitedForLongAreNamed) {
                                   ended_after(2, 40, 30, kMegabyte)}}),
             "2 ranks (0,2) on n1 printed 2.0 MB and had to wait for up to 30 s until muster had "
             "passed it on");
+}
+
+TEST(FloodsTest, AHostCannotClaimMoreThanIsPossible) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const std::string text =
+      waits_text({.id = "r1",
+                  .started_s = 100,
+                  .ended_s = 160,
+                  .ranks = {ended_after(0, 1e9, 1e9, kMost), ended_after(1, 1e9, 1e9, kMost)}});
+  EXPECT_NE(text.find(" printed 1000000.0 TB and had to wait for up to 60 s "), std::string::npos)
+      << text;
 }
 
 TEST(FloodsTest, OfNormalRanksNothingIsSaid) {

@@ -17,7 +17,7 @@ Pace::Clock::time_point pace_at(double seconds) {
 std::int64_t print_lines(Pace& pace, int rank, std::int64_t lines, double at_s) {
   std::int64_t shown = 0;
   for (std::int64_t i = 0; i < lines; ++i) {
-    if (pace.has_room(rank, pace_at(at_s))) {
+    if (pace.has_room(rank, kPacedLine, pace_at(at_s))) {
       pace.count_shown(rank, kPacedLine);
       ++shown;
     } else {
@@ -59,6 +59,31 @@ TEST(PaceTest, ARankThatFloodsDoesNotHideTheOthers) {
   }
 }
 
+TEST(PaceTest, ATracebackOfAQuietRankIsWholeEvenIfAllOthersFlood) {
+  constexpr int kRanks = 64;
+  Pace pace(kRanks);
+  for (int second = 0; second < 60; ++second) {
+    for (int rank = 1; rank < kRanks; ++rank) (void)print_lines(pace, rank, 1000, second);
+  }
+  EXPECT_EQ(print_lines(pace, 0, 100, 59.5), 100);
+}
+
+TEST(PaceTest, ALongLineDoesNotSilenceItsRank) {
+  constexpr std::size_t kLong = std::size_t{1} << 20;
+  Pace pace(64);
+  (void)print_lines(pace, 1, 100'000, 0);
+  EXPECT_FALSE(pace.has_room(0, kLong, pace_at(0)));
+  EXPECT_EQ(print_lines(pace, 0, 40, 0), 40);
+}
+
+TEST(PaceTest, OfThousandsOfRanksThatFloodOnlyAPartIsShown) {
+  constexpr int kRanks = 5000;
+  Pace pace(kRanks);
+  std::int64_t shown = 0;
+  for (int rank = 0; rank < kRanks; ++rank) shown += print_lines(pace, rank, 500, 0);
+  EXPECT_LE(shown * kPacedCost, Pace::kBurst + kRanks * Pace::kLeastOwnBurst + kPacedCost);
+}
+
 TEST(PaceTest, AllRanksTogetherStayWithinTheRate) {
   constexpr int kRanks = 64;
   constexpr std::int64_t kSeconds = 100;
@@ -67,7 +92,8 @@ TEST(PaceTest, AllRanksTogetherStayWithinTheRate) {
   for (int second = 0; second < kSeconds; ++second) {
     for (int rank = 0; rank < kRanks; ++rank) shown += print_lines(pace, rank, 500, second);
   }
-  EXPECT_LE(shown * kPacedCost, Pace::kBurst + (2 * kSeconds + 2) * Pace::kPerSecond);
+  EXPECT_LE(shown * kPacedCost,
+            Pace::kBurst + kRanks * Pace::kOwnBurst + (2 * kSeconds + 2) * Pace::kPerSecond);
 }
 
 TEST(PaceTest, WhatIsLeftOutIsCountedAndToldWhenItsSecondIsOver) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <thread>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
@@ -124,6 +126,38 @@ TEST_F(ScreenTest, MustersOwnLinesTakeThePlaceOfABar) {
   (void)terminal.after("50%\x1b[0m");
   (*output)->say("muster: the end\n");
   EXPECT_TRUE(terminal.after("the end\r\n").ends_with("50%\x1b[0m\r\x1b[Kmuster: the end\r\n"));
+}
+
+// The pace of a flood on a terminal does not hold for the lines that explain a failure.
+TEST_F(ScreenTest, TheEndOfTheFailedRankIsShownEvenAfterAFlood) {
+  SmallTerminal terminal;
+  const auto output = Output::open(folder_, 2);
+  ASSERT_TRUE(output);
+  std::map<int, std::uint64_t> at;
+  const auto print = [&](int rank, const std::string& lines) {
+    EXPECT_TRUE((*output)->take(
+        "n1", {.rank = rank, .stream = sys::Stream::kErr, .at = at[rank], .bytes = lines}));
+    at[rank] += lines.size();
+  };
+  std::string flood;
+  for (int i = 0; i < 60'000; ++i) flood += fmt::format("flood {}\n", i);
+  print(1, flood);
+  (*output)->a_rank_failed();
+  std::string early;
+  for (int i = 0; i < 40'000; ++i) early += fmt::format("early {}\n", i);
+  print(0, early);
+  print(0, fmt::format("long {}\n", std::string(Display::kMostOfAnEnding / 2, 'x')));
+  print(0, "Error: the reason\n");
+  std::thread shows([&] {
+    (*output)->show_held(0);
+    (*output)->show_rest();
+  });
+  const std::string& text = terminal.after("Error: the reason");
+  shows.join();
+  EXPECT_NE(text.find("Error: the reason"), std::string::npos);
+  EXPECT_NE(text.find(" lines not shown here; to see all: muster logs "), std::string::npos);
+  EXPECT_EQ(text.find("early 0\r"), std::string::npos);
+  EXPECT_NE(text.find("early 39999\r"), std::string::npos);
 }
 
 }  // namespace

@@ -85,6 +85,12 @@ def test_endless_output_leaves_room_for_the_record(cluster, engine):
         assert done.returncode == 0 and "is incomplete: the disk is nearly full" in done.stdout, done.stdout
         assert " ok " in cluster.lab.shell("launcher", "XDG_STATE_HOME=/mnt/state muster runs")
         assert int(cluster.lab.shell("launcher", "df --output=avail -B1 /mnt/state | tail -n 1")) > 1_000_000
+        cluster.lab.shell("launcher", "rm -r /mnt/state/muster/runs/*")
+        # With a limit, the newest output is stored, even if the disk is full before the limit is reached.
+        line = f"PATH={engine.path} XDG_STATE_HOME=/mnt/state muster run --log-limit 1G -H n1 -- sh -c '{program}; echo the end' 2>&1 >/dev/null"
+        done = cluster.lab.exec("launcher", "sh", "-c", line)
+        assert done.returncode == 0 and "is incomplete" not in done.stdout and "because of --log-limit" in done.stdout, done.stdout
+        assert cluster.lab.shell("launcher", "XDG_STATE_HOME=/mnt/state muster logs last --rank 0 --out | tail -n 1").endswith("the end\n")
     finally:
         cluster.lab.shell("launcher", "umount -l /mnt/state && rmdir /mnt/state", root=True)
 
@@ -136,7 +142,7 @@ def test_a_rank_that_floods_is_named_and_the_terminal_gets_a_part(cluster, engin
 
     try:
         until("the first lines", lambda: shows("[n1:0] line 100 "), 30)
-        cluster.lab.command("link", "n1", "--rate", "20mbit")
+        cluster.lab.command("link", "n1", "--rate", "2mbit")
         until("muster names the rank", lambda: shows("muster: rank 0 on n1 prints faster than muster can pass the output on"), 60)
     finally:
         cluster.lab.command("link", "n1", "--clear")
@@ -174,17 +180,17 @@ sys.exit(3 if rank == "0" else 0)
 def test_a_limit_keeps_the_newest_output_and_says_what_was_dropped(cluster, engine):
     run = cluster.run(engine, "--log-limit", "2M", "--idle-after", "0", "--", "python3", "-c", LIMITED, "30000", hosts="n[1-2]")
     assert run.code == 3, run.errors
-    dropped = int(re.search(r"muster: the oldest [\d.]+ MB \((\d+) bytes\) of this run's output were dropped: --log-limit", run.errors)[1])
+    dropped = int(re.search(r"muster: dropped the oldest [\d.]+ MB \((\d+) bytes\) of this run's output because of --log-limit", run.errors)[1])
     assert len([line for line in run.out if line.startswith("[n1:0] rank 0 line ")]) == 30000  # a pipe gets every line
     logs = cluster.muster("logs", run.id)
     lines = logs.stdout.splitlines()
-    assert f"({dropped} bytes) of this run's output were dropped" in logs.stderr
+    assert f"({dropped} bytes) of this run's output because of --log-limit" in logs.stderr
     newest = [line for line in lines if line.startswith("[n1:0] rank 0 line ")]
     assert newest == [f"[n1:0] rank 0 line {i} {80 * 'x'}" for i in range(30000 - len(newest), 30000)] and 0 < len(newest) < 25000
     assert dropped == sum(len(line) + 1 for line in run.out) - sum(len(line) + 1 for line in lines if not line.endswith(("rank 0", "rank 1")))
     assert {"[n1:0] the end of rank 0", "[n2:1] the end of rank 1"} <= set(lines)
     own = cluster.muster("logs", run.id, "--rank", "0", "--out")
-    assert own.stdout.splitlines()[-1] == f"rank 0 line 29999 {80 * 'x'}" and own.stdout.startswith("rank 0 line ") and "were dropped" in own.stderr
+    assert own.stdout.splitlines()[-1] == f"rank 0 line 29999 {80 * 'x'}" and own.stdout.startswith("rank 0 line ") and "bytes) of rank 0's stdout because of --log-limit" in own.stderr
     assert cluster.muster("logs", run.id, "--rank", "1", "--out").stdout.splitlines() == [f"rank 1 line {i} {80 * 'x'}" for i in range(3)]
     attached = cluster.muster("attach", run.id)
     assert attached.returncode == 3 and attached.stdout.splitlines()[-1] and f"({dropped} bytes)" in attached.stderr
