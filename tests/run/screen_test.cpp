@@ -125,7 +125,9 @@ TEST_F(ScreenTest, MustersOwnLinesTakeThePlaceOfABar) {
   EXPECT_TRUE((*output)->take("n1", {.rank = 0, .stream = sys::Stream::kErr, .bytes = "\r 50%"}));
   (void)terminal.after("50%\x1b[0m");
   (*output)->say("muster: the end\n");
-  EXPECT_TRUE(terminal.after("the end\r\n").ends_with("50%\x1b[0m\r\x1b[Kmuster: the end\r\n"));
+  // The bar may have been drawn again below it.
+  const std::string& text = terminal.after("the end\r\n");
+  EXPECT_NE(text.find("50%\x1b[0m\r\x1b[Kmuster: the end\r\n"), std::string::npos);
 }
 
 // The pace of a flood on a terminal does not hold for the lines that explain a failure.
