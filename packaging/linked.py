@@ -38,7 +38,8 @@ def query(system, *words):
     """Asks the dpkg database of the system in that folder."""
     done = subprocess.run(["dpkg-query", f"--admindir={system}/var/lib/dpkg", *words], capture_output=True, text=True, timeout=120)
     if done.returncode:
-        raise RuntimeError(f"dpkg-query failed in {system or '/'}:\n{done.stderr}")
+        repair = "\nTo make it anew, run: sudo tools/install_deps --arm64" if system else ""
+        raise RuntimeError(f"dpkg-query failed in {system or '/'}:\n{done.stderr}{repair}")
     return done.stdout.splitlines()
 
 

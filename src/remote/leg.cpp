@@ -76,8 +76,11 @@ std::string clean_up_line(const LegSecret& secret, bool failed) {
   const std::string remove = "rm -rf " + folder;
   if (!failed) return remove;
   // Meanwhile, rsync puts what it has of a file into the folder for incomplete ones.
+  // If sshd has no socket, all connections have the same variable, and this ends nothing.
   constexpr std::string_view kEnd =
-      "for file in $(grep -lzxF -f {}/connection /proc/[0-9]*/environ 2>/dev/null); do "
+      "its=$(grep -m 1 ^SSH_CONNECTION= {}/connection 2>/dev/null); "
+      "[ -z \"$its\" ] || [ \"$its\" = \"SSH_CONNECTION=$SSH_CONNECTION\" ] || "
+      "for file in $(grep -lzxF -e \"$its\" /proc/[0-9]*/environ 2>/dev/null); do "
       "file=${{file#/proc/}}; kill ${{file%/environ}} 2>/dev/null && sleep 1; done; {}";
   return fmt::format("sh -c {}", sys::quote(fmt::format(kEnd, folder, remove)));
 }

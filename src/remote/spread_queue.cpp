@@ -1,6 +1,7 @@
 #include "remote/spread_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::remote {
 
@@ -63,6 +64,7 @@ std::optional<SpreadMove> SpreadQueue::next(Time now) {
   ++active_;
   if (move->source) {
     hosts_[*move->source].sends = true;
+    host.holds_source = true;
   } else {
     ++active_from_here_;
   }
@@ -70,7 +72,8 @@ std::optional<SpreadMove> SpreadQueue::next(Time now) {
 }
 
 void SpreadQueue::sent(std::size_t host) {
-  if (const auto source = hosts_[host].source) hosts_[*source].sends = false;
+  // Once only: afterwards the source may send to another host.
+  if (std::exchange(hosts_[host].holds_source, false)) hosts_[*hosts_[host].source].sends = false;
 }
 
 void SpreadQueue::ended(std::size_t index, bool verified, Time now) {
@@ -82,7 +85,7 @@ void SpreadQueue::ended(std::size_t index, bool verified, Time now) {
   if (verified) longest_ = std::max(longest_, now - host.since);
   if (!host.source) {
     --active_from_here_;
-    host.state = verified ? State::kHolds : State::kLeft;
+    host.state = verified ? State::kHolds : State::kLeftOut;
     return;
   }
   const std::size_t source = *host.source;
@@ -95,7 +98,7 @@ void SpreadQueue::ended(std::size_t index, bool verified, Time now) {
   ++failed_;
   ++hosts_[source].failed_as_source;
   host.failed_sources.push_back(source);
-  host.state = host.failed_sources.size() < kFailuresOfHost ? State::kWaiting : State::kLeft;
+  host.state = host.failed_sources.size() < kFailuresOfHost ? State::kWaiting : State::kLeftOut;
 }
 
 bool SpreadQueue::over() const {

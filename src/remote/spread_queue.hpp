@@ -54,10 +54,11 @@ class SpreadQueue {
   [[nodiscard]] Duration limit() const;
 
  private:
-  enum class State { kWaiting, kReceives, kHolds, kLeft };
+  enum class State { kWaiting, kReceives, kHolds, kLeftOut };
   struct Host {
     State state = State::kWaiting;
     bool sends = false;
+    bool holds_source = false;  // the source of the current move is not yet free
     std::size_t failed_as_source = 0;
     std::optional<std::size_t> source = std::nullopt;  // of the current move
     std::vector<std::size_t> failed_sources = {};

@@ -95,20 +95,31 @@ TEST_F(Legs, AFailedLoginIsTold) {
   EXPECT_NE(leg_failure({.ended = ended}).find("cannot log in"), std::string::npos);
 }
 
-TEST(CleanUp, EndsTheProcessesOfTheConnectionOnly) {
+// Cleans up while a process with the variable of the leg's connection runs, and one without it.
+// Returns the exit code of the first, and whether the second is alive. `clean` runs before it.
+std::string cleaned_up(const std::string& clean) {
   const LegSecret secret = make_leg_secret();
   const std::string folder = "/tmp/muster-to-" + secret.id;
   fs::create_directory(folder);
   const std::string own = "SSH_CONNECTION=" + secret.id;
   std::ofstream(folder + "/connection") << own << "\n";
   const auto ended = sys::run({.argv = {"sh", "-c",
-                                        "sleep 100 & other=$!; env " + own +
-                                            " sleep 100 & its=$!; "
+                                        "own=" + own +
+                                            "; sleep 100 & other=$!; env $own sleep 100 & its=$!; "
                                             "until grep -q sleep /proc/$its/comm; do :; done; " +
-                                            clean_up_line(secret, true) +
-                                            "; wait $its; echo $?; kill $other && echo alive"}});
-  EXPECT_EQ(ended->out, "143\nalive\n") << ended->err;
+                                            clean + clean_up_line(secret, true) +
+                                            "; kill -9 $its 2>/dev/null; wait $its; echo $?; "
+                                            "kill $other && echo alive"}});
   EXPECT_FALSE(fs::exists(folder));
+  return ended->out;
+}
+
+TEST(CleanUp, EndsTheProcessesOfTheConnectionOnly) {
+  EXPECT_EQ(cleaned_up(""), "143\nalive\n");
+}
+
+TEST(CleanUp, EndsNothingIfItsOwnConnectionLooksTheSame) {
+  EXPECT_EQ(cleaned_up("export $own; "), "137\nalive\n");
 }
 
 TEST(LegFailure, EqualReasonsHaveEqualWords) {
